@@ -1,0 +1,45 @@
+# make run    set up, start the daemon, ask it one question, stay in the foreground
+# make test   set up, run the tests (with the real qmd where npm is present)
+SHELL := /bin/sh
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# OPENBLAS threads cost memory and help nothing at this size.
+export OPENBLAS_NUM_THREADS ?= 1
+
+.PHONY: setup run test check bench qmd clean
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: pyproject.toml
+	@$(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "qmd-sidecar needs Python 3.11 or newer with venv: install python3 and python3-venv, or pass PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --editable '.[static]' --group dev
+	@touch $@
+
+run: setup
+	@$(BIN)/qmd-sidecar run --tour
+
+test: setup qmd
+	@$(BIN)/python -m pytest
+
+check: setup
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+bench: setup qmd
+	@$(BIN)/python -m tests.bench
+
+# The real qmd and the Node that it needs, in an ignored folder.
+qmd: .qmd/.ready
+
+.qmd/.ready: tests/real_qmd/package.json
+	@if command -v npm >/dev/null 2>&1; then \
+	  mkdir -p .qmd && cp tests/real_qmd/package.json .qmd/ && \
+	  npm install --prefix .qmd --no-audit --no-fund --loglevel=error && touch $@; \
+	else echo "npm is missing: the tests with the real qmd will be skipped" >&2; fi
+
+clean:
+	rm -rf $(VENV) .qmd dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Search engines behind one protocol: QMD, the built-in index, and the switch between them."""

@@ -1,0 +1,212 @@
+"""What every engine is asked, what it answers, and how it fails.
+
+Data flows one way: a `Query` goes in, an `Answer` of `Hit`s comes out, or a `BackendError` that
+says which kind of failure it was. All values are frozen; none knows the gateway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+from typing import Any, Protocol
+
+from backends.corpus import Kind
+
+
+class Mode(StrEnum):
+    """How to search. On the built-in engine `search` and `query` both run the keyword and the vector leg."""
+
+    SEARCH = "search"
+    VSEARCH = "vsearch"
+    QUERY = "query"
+
+
+class Source(StrEnum):
+    """The two collections that a caller can name with `corpus`."""
+
+    MEMORY = "memory"
+    SESSIONS = "sessions"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """One search.
+
+    `deadline_at` is in seconds of `time.monotonic()`; `max_chars` bounds a snippet in code points;
+    `after` and `before` are inclusive dates; `min_score` is a relevance in 0..1.
+    """
+
+    text: str
+    max_results: int
+    min_score: float
+    max_chars: int
+    deadline_at: float
+    mode: Mode = Mode.SEARCH
+    sources: frozenset[Source] = frozenset(Source)
+    after: date | None = None
+    before: date | None = None
+    explain: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One passage that answers: whole lines of one file, read back from it.
+
+    `path` is the shown path (`Corpus.shown`); lines are 1-based and inclusive; scores are relevances in 0..1;
+    `partial` marks a window cut out of a single line that is longer than the snippet limit.
+    """
+
+    root: str
+    relative: str
+    path: str
+    kind: Kind
+    trusted: bool
+    start_line: int
+    end_line: int
+    snippet: str
+    score: float
+    text_score: float | None = None
+    vector_score: float | None = None
+    partial: bool = False
+    explain: Mapping[str, Any] | None = None
+
+    @property
+    def source(self) -> Source:
+        """The collection this hit belongs to."""
+        return Source.SESSIONS if self.kind is Kind.SESSION else Source.MEMORY
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something degraded that the caller should know: a stable code, a sentence, and what to do about it."""
+
+    code: str
+    message: str
+    action: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fallback:
+    """Why another engine (or embedding provider) than the first choice answered. `since` is Unix time in seconds."""
+
+    origin: str
+    reason: str
+    since: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """Files on disk that the index does not hold yet."""
+
+    files: int
+    oldest_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What one engine found.
+
+    `engine` is `qmd` or `builtin`; `via` the way it took (`resident`, `command`, `index`); `mode` the mode
+    that ran; `partial` says that a leg missed the deadline, so that an empty answer is not read as "nothing there".
+    """
+
+    hits: tuple[Hit, ...]
+    engine: str
+    via: str
+    mode: Mode
+    provider: str | None = None
+    model: str | None = None
+    partial: bool = False
+    fallback: Fallback | None = None
+    embedding_fallback: Fallback | None = None
+    pending: Pending | None = None
+    notices: tuple[Notice, ...] = ()
+    explain: Mapping[str, Any] | None = None
+
+
+class Failure(StrEnum):
+    """Every way in which an engine can fail a call."""
+
+    MISSING = "missing"
+    BROKEN_INSTALL = "broken_install"
+    TIMEOUT = "timeout"
+    EXITED = "exited"
+    BAD_OUTPUT = "bad_output"
+    LOCKED = "locked"
+    MODEL_MISSING = "model_missing"
+    INDEX_LOST = "index_lost"
+    UNSUPPORTED_FLAGS = "unsupported_flags"
+
+
+class BackendError(Exception):
+    """An engine could not answer. `message` and `hint` never hold query or memory text."""
+
+    def __init__(self, failure: Failure, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.failure = failure
+        self.message = message
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncRequest:
+    """Bring an index up to date. `force` rebuilds what can be rebuilt; `embed` also computes missing vectors."""
+
+    reason: str
+    force: bool = False
+    embed: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncReport:
+    """What a sync did. `ran` is false when there was nothing to do or another writer had the turn (see `detail`)."""
+
+    engine: str
+    ran: bool
+    changed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    embedded: int = 0
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    detail: str = ""
+    took_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackendStatus:
+    """A snapshot for operators, cheap enough to take at any moment. `detail` holds JSON-ready facts of the engine."""
+
+    backend: str
+    ready: bool
+    documents: int | None = None
+    pending: Pending | None = None
+    fallback: Fallback | None = None
+    notices: tuple[Notice, ...] = ()
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Backend(Protocol):
+    """One engine over one agent's corpus."""
+
+    @property
+    def name(self) -> str:
+        """`qmd`, `builtin` or `failover`."""
+        ...
+
+    async def search(self, query: Query) -> Answer:
+        """Answer before `query.deadline_at`, or raise `BackendError`."""
+        ...
+
+    async def sync(self, request: SyncRequest) -> SyncReport:
+        """Bring the index up to date with the files. Raises `BackendError`."""
+        ...
+
+    def status(self) -> BackendStatus:
+        """Say what is known now, without waiting for anything."""
+        ...
+
+    async def close(self) -> None:
+        """End every child and close every file. Safe to call twice."""
+        ...

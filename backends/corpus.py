@@ -1,0 +1,243 @@
+"""The folders that make up one agent's memory, and the one-to-one map between shown paths and files.
+
+Both engines, reading, watching and provenance use the same `Corpus`, so that a path which a search
+returned is a path that can be read. Nothing here opens a file for writing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+
+from wcmatch import glob
+
+#: Folders that QMD and every sensible indexer leave alone; both engines skip the same ones.
+IGNORED_FOLDERS = frozenset({"node_modules", "vendor", "dist", "build", "__pycache__"})
+
+
+class Kind(StrEnum):
+    """What a root holds, which decides ranking room, decay and provenance."""
+
+    CURATED = "curated"
+    DAILY = "daily"
+    SESSION = "session"
+    EXTRA = "extra"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """One folder of memory.
+
+    `patterns` are globs relative to `path`; the first that matches any file is in force, so that one slot can
+    say "`MEMORY.md`, else `memory.md`". `shown` is the prefix of shown paths: empty for files at the top of the
+    workspace, `memory/`, or `qmd/<name>/` for a folder outside it. `trusted` is false for text that did not
+    come from the agent or its owner.
+    """
+
+    name: str
+    kind: Kind
+    path: Path
+    patterns: tuple[str, ...]
+    shown: str
+    trusted: bool = True
+    media: bool = False
+
+    def pattern(self) -> str:
+        """The pattern in force now: the first that matches a file, else the first."""
+        if len(self.patterns) == 1:
+            return self.patterns[0]
+        present = (pattern for pattern in self.patterns if next(self._matching(pattern), None))
+        return next(present, self.patterns[0])
+
+    def holds(self, relative: str) -> bool:
+        """Whether `relative` (with `/`) is a path that this root would index."""
+        return not is_ignored(relative) and any(compiled(pattern).match(relative) for pattern in self.patterns)
+
+    def files(self) -> Iterator[Found]:
+        """Every regular file in force, in path order. Links inside the root are skipped; a missing root is empty."""
+        yield from self._matching(self.pattern())
+
+    def _matching(self, pattern: str) -> Iterator[Found]:
+        if is_literal(pattern):
+            yield from self._literal(unescape(pattern))
+            return
+        matcher = compiled(pattern)
+        for found in walk(self.path):
+            if matcher.match(found.relative):
+                yield found
+
+    def _literal(self, relative: str) -> Iterator[Found]:
+        # A listing, not a stat: on a case-blind disk `memory.md` opens `MEMORY.md`, and one file must
+        # not appear under two names.
+        parent, _, name = relative.rpartition("/")
+        try:
+            with os.scandir(self.path / parent) as entries:
+                for entry in entries:
+                    if entry.name == name and entry.is_file(follow_symlinks=False):
+                        yield _found(relative, entry)
+        except OSError:
+            return
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One file of a root as the disk describes it. `mtime_ns` and `size` are from `stat`."""
+
+    relative: str
+    mtime_ns: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A file by its place in the corpus."""
+
+    root: Root
+    relative: str
+
+    @property
+    def path(self) -> str:
+        """The shown path."""
+        return self.root.shown + self.relative
+
+    @property
+    def file(self) -> Path:
+        """The file on disk. It may not exist, and may be a link: `open_regular` decides."""
+        return self.root.path / self.relative
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """All roots of one agent, in order of precedence: a file that two roots cover belongs to the first."""
+
+    agent_id: str
+    workspace: Path
+    roots: tuple[Root, ...]
+
+    def root(self, name: str) -> Root | None:
+        """The root of that name."""
+        return next((root for root in self.roots if root.name == name), None)
+
+    def locate(self, shown: str) -> Located | None:
+        """The place that a shown path names, or None when no root would index it. Purely textual."""
+        if not is_plain(shown):
+            return None
+        for root in self.roots:
+            if shown.startswith(root.shown) and root.holds(shown[len(root.shown) :]):
+                return Located(root, shown[len(root.shown) :])
+        return None
+
+    def files(self) -> Iterator[tuple[Root, Found]]:
+        """Every file once, with the first root that covers it."""
+        seen: set[str] = set()
+        for root in self.roots:
+            base = os.path.realpath(root.path)
+            for found in root.files():
+                real = f"{base}/{found.relative}"
+                if real not in seen:
+                    seen.add(real)
+                    yield root, found
+
+
+def is_plain(relative: str) -> bool:
+    """Whether a path is relative, `/`-separated and free of anything that could climb or surprise."""
+    if not relative or "\0" in relative or "\\" in relative or relative.startswith(("/", "~")):
+        return False
+    parts = relative.split("/")
+    return not any(part in ("", ".", "..") for part in parts) and ":" not in parts[0]
+
+
+def is_ignored(relative: str) -> bool:
+    """Whether a path runs through a hidden or build folder, or is a hidden file."""
+    return any(part.startswith(".") or part in IGNORED_FOLDERS for part in PurePosixPath(relative).parts)
+
+
+def walk(top: Path) -> Iterator[Found]:
+    """Every regular file below `top` in path order, without following links inside it. `top` itself may be a link."""
+    stack = [""]
+    while stack:
+        folder = stack.pop()
+        try:
+            with os.scandir(top / folder if folder else top) as scan:
+                entries = sorted(scan, key=lambda entry: entry.name, reverse=True)
+        except OSError:
+            continue
+        files: list[Found] = []
+        for entry in entries:
+            if entry.name.startswith(".") or entry.name in IGNORED_FOLDERS:
+                continue
+            relative = f"{folder}/{entry.name}" if folder else entry.name
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    stack.append(relative)
+                elif entry.is_file(follow_symlinks=False):
+                    files.append(_found(relative, entry))
+            except OSError:
+                continue
+        yield from reversed(files)
+
+
+def _found(relative: str, entry: os.DirEntry[str]) -> Found:
+    info = entry.stat(follow_symlinks=False)
+    return Found(relative, info.st_mtime_ns, info.st_size)
+
+
+def open_regular(located: Located) -> int:
+    """Open a file of the corpus for reading and return its descriptor.
+
+    No link inside the root is followed at any level and only a regular file is opened: every component is
+    opened relative to the one before, so what was checked is what is read. Raises `OSError`
+    (`FileNotFoundError` for a missing file, `ELOOP`/`ENOTDIR` for a link).
+    """
+    parts = located.relative.split("/")
+    folder = os.open(located.root.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for part in parts[:-1]:
+            inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        # O_NONBLOCK: opening a fifo for reading would otherwise wait for a writer for ever.
+        descriptor = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    finally:
+        os.close(folder)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise FileNotFoundError(located.path)
+    return descriptor
+
+
+def read_text(located: Located, *, max_bytes: int) -> str:
+    """Read at most `max_bytes` of a corpus file as UTF-8; undecodable bytes become U+FFFD. Raises `OSError`."""
+    with os.fdopen(open_regular(located), "rb") as stream:
+        data = stream.read(max_bytes)
+    return data.decode("utf-8-sig", errors="replace")
+
+
+_MAGIC = re.compile(r"(?<!\\)[*?\[{]")
+
+
+def is_literal(pattern: str) -> bool:
+    """Whether a pattern names exactly one path."""
+    return _MAGIC.search(pattern) is None
+
+
+def literal(relative: str) -> str:
+    """The pattern that matches exactly `relative`."""
+    return glob.escape(relative, unix=True)
+
+
+def unescape(pattern: str) -> str:
+    """The path that a literal pattern names."""
+    return re.sub(r"\\(.)", r"\1", pattern)
+
+
+@lru_cache(maxsize=512)
+def compiled(pattern: str) -> glob.WcMatcher[str]:
+    """Compile a glob over `/`-separated paths: `**` any folders, `*` and `?` inside one name, `[..]`, `{a,b}`."""
+    return glob.compile(pattern, flags=glob.GLOBSTAR | glob.BRACE | glob.DOTGLOB | glob.FORCEUNIX)

@@ -1,0 +1,1 @@
+"""Session transcripts to sanitized Markdown."""

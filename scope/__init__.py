@@ -1,0 +1,1 @@
+"""Who may read what: session keys, rules, decisions."""

@@ -1,0 +1,38 @@
+"""The house has one direction: sidecar -> backends, scope, exporter, and never back."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+MAY_IMPORT = {
+    "sidecar": {"sidecar", "backends", "scope", "exporter"},
+    "backends": {"backends"},
+    "scope": {"scope"},
+    "exporter": {"exporter"},
+}
+
+
+def imported_rooms(source: str) -> set[str]:
+    """The first part of every absolute import of a module that is one of our rooms."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module)
+    return {name.split(".")[0] for name in names} & set(MAY_IMPORT)
+
+
+@pytest.mark.parametrize("room", MAY_IMPORT)
+def test_a_room_imports_only_what_it_may(room: str) -> None:
+    """Every module of a room stays within the imports that the room is allowed."""
+    modules = sorted((ROOT / room).rglob("*.py"))
+    assert modules
+    strays = {
+        str(module.relative_to(ROOT)): strange
+        for module in modules
+        if (strange := imported_rooms(module.read_text(encoding="utf-8")) - MAY_IMPORT[room])
+    }
+    assert strays == {}
