@@ -1,1 +1,21 @@
 """Who may read what: session keys, rules, decisions."""
+
+from scope.decision import Decision, Explanation, RuleReport, decide, explain
+from scope.rules import DEFAULT_POLICY, Action, Policy, Rule
+from scope.session_key import ChatType, Kind, SessionKey, parse
+
+__all__ = [
+    "DEFAULT_POLICY",
+    "Action",
+    "ChatType",
+    "Decision",
+    "Explanation",
+    "Kind",
+    "Policy",
+    "Rule",
+    "RuleReport",
+    "SessionKey",
+    "decide",
+    "explain",
+    "parse",
+]
