@@ -1,0 +1,33 @@
+"""The configuration: OpenClaw's keys in JSON5, validated once, resolved per agent."""
+
+from sidecar.config.agent_names import folder_name
+from sidecar.config.errors import ConfigError, Finding, Severity
+from sidecar.config.loader import inspect, load
+from sidecar.config.report import check, show
+from sidecar.config.roots import resolve_corpus, sessions_dir, sessions_enabled
+from sidecar.config.schema import Compaction, Limits, Memory, Provider, Qmd, Sidecar
+from sidecar.config.search import MemorySearch
+from sidecar.config.settings import AgentSettings, Settings
+
+__all__ = [
+    "AgentSettings",
+    "Compaction",
+    "ConfigError",
+    "Finding",
+    "Limits",
+    "Memory",
+    "MemorySearch",
+    "Provider",
+    "Qmd",
+    "Settings",
+    "Severity",
+    "Sidecar",
+    "check",
+    "folder_name",
+    "inspect",
+    "load",
+    "resolve_corpus",
+    "sessions_dir",
+    "sessions_enabled",
+    "show",
+]

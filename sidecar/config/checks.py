@@ -1,0 +1,109 @@
+"""What no single key can get wrong: two agents on one file, deadlines that contradict each other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Final
+
+from sidecar.config.agents import Resolved
+from sidecar.config.json5 import KeyPath
+from sidecar.config.schema import Memory, Sidecar
+from sidecar.config.sections import Reader
+from sidecar.config.settings import AgentSettings
+
+_UPDATE: Final[KeyPath] = ("memory", "qmd", "update")
+
+
+def run(reader: Reader, memory: Memory, sidecar: Sidecar, resolved: Resolved) -> None:
+    """Every check; problems go to `reader`."""
+    _misplaced(reader)
+    _deadlines(reader, memory)
+    _redaction(reader, sidecar)
+    _one_store_each(reader, resolved)
+    _shared_workspaces(reader, resolved)
+    for agent in resolved.agents.values():
+        _multimodal(reader, resolved, agent)
+        _batches(reader, resolved, agent)
+
+
+def _misplaced(reader: Reader) -> None:
+    if "memorySearch" in reader.tree.value:
+        hint = "move it to agents.defaults.memorySearch"
+        reader.error(("memorySearch",), "misplaced_key", "this section has no place at the top level", hint)
+
+
+def _deadlines(reader: Reader, memory: Memory) -> None:
+    update = memory.qmd.update
+    if 0 < update.interval_s * 1000 < update.debounce_ms:
+        message = "updates would be due more often than debounceMs lets them run"
+        reader.error((*_UPDATE, "interval"), "contradiction", message, "raise interval or lower debounceMs")
+    if update.wait_for_boot_sync and not update.on_boot:
+        message = "there is no boot sync to wait for while onBoot is false"
+        reader.error((*_UPDATE, "waitForBootSync"), "contradiction", message, "set onBoot to true")
+    if memory.qmd.limits.timeout_ms > update.update_timeout_ms:
+        message = "a search may not take longer than a whole update"
+        reader.error(("memory", "qmd", "limits", "timeoutMs"), "contradiction", message, "lower timeoutMs")
+    if memory.backend == "builtin" and memory.fallback == "none" and memory.merge:
+        message = "there is one engine only, so nothing can be merged"
+        reader.warn(("memory", "merge"), "no_effect", message, 'set backend to "auto" or "qmd"')
+
+
+def _redaction(reader: Reader, sidecar: Sidecar) -> None:
+    if not (sidecar.redact.patterns or sidecar.redact.allow):
+        return
+    import re2  # only who configures patterns pays for loading the engine
+
+    options = re2.Options()
+    # The engine would otherwise print the pattern, which may itself be a secret, on the daemon's stderr.
+    options.log_errors = False
+    for key, patterns in (("patterns", sidecar.redact.patterns), ("allow", sidecar.redact.allow)):
+        for index, pattern in enumerate(patterns):
+            try:
+                re2.compile(pattern, options)
+            except re2.error:
+                hint = "use RE2 syntax: no look-around, no back-references"
+                reader.error(("sidecar", "redact", key, index), "bad_pattern", "not a valid pattern", hint)
+
+
+def _one_store_each(reader: Reader, resolved: Resolved) -> None:
+    for agent, other in _sharing(resolved, lambda agent: os.path.realpath(agent.index_path)):
+        message = f"the agents {other.id} and {agent.id} would write to one index file"
+        at = _place(reader, resolved, agent, ("store", "path"))
+        reader.error(at, "shared_store", message, "put {agentId} into store.path, or give each agent its own")
+
+
+def _shared_workspaces(reader: Reader, resolved: Resolved) -> None:
+    for agent, other in _sharing(resolved, lambda agent: os.path.realpath(agent.workspace)):
+        at = resolved.written["agents", agent.id, "workspace"][0]
+        message = f"the agents {other.id} and {agent.id} read the same workspace"
+        reader.warn(at, "shared_workspace", message, "give each agent its own, unless they are to share a memory")
+
+
+def _sharing(resolved: Resolved, key: Callable[[AgentSettings], str]) -> list[tuple[AgentSettings, AgentSettings]]:
+    """Every agent whose `key` an earlier one has, with the earlier one."""
+    first: dict[str, AgentSettings] = {}
+    pairs = [(agent, first.setdefault(key(agent), agent)) for agent in resolved.agents.values()]
+    return [(agent, other) for agent, other in pairs if other is not agent]
+
+
+def _multimodal(reader: Reader, resolved: Resolved, agent: AgentSettings) -> None:
+    if agent.search.multimodal.enabled and agent.search.fallback != "none":
+        message = "images and audio need one provider: another could not compare its vectors with theirs"
+        at = _place(reader, resolved, agent, ("fallback",))
+        reader.error(at, "contradiction", message, 'set fallback to "none" or multimodal.enabled to false')
+
+
+def _batches(reader: Reader, resolved: Resolved, agent: AgentSettings) -> None:
+    batch = agent.search.remote.batch
+    if batch.enabled and batch.poll_interval_ms > batch.timeout_minutes * 60_000:
+        message = "the batch would time out before it is first asked for"
+        at = _place(reader, resolved, agent, ("remote", "batch", "pollIntervalMs"))
+        reader.error(at, "contradiction", message, "lower pollIntervalMs or raise timeoutMinutes")
+
+
+def _place(reader: Reader, resolved: Resolved, agent: AgentSettings, key: KeyPath) -> KeyPath:
+    """Where an agent's search key is written; where it would be when it is a default."""
+    places = resolved.written["agents", agent.id, "memorySearch"]
+    spelled = [(*place, *key) for place in places if reader.tree.written((*place, *key))]
+    return spelled[0] if spelled else ("agents", "defaults", "memorySearch", *key)

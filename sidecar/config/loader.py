@@ -1,0 +1,140 @@
+"""From the files on disk to `Settings`, or to the list of everything that is wrong."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from sidecar import places
+from sidecar.config import agents, checks, documents, unused
+from sidecar.config.errors import ConfigError, Finding, Severity
+from sidecar.config.json5 import KeyPath
+from sidecar.config.schema import Memory, Provider, Session, SessionTools, Sidecar
+from sidecar.config.sections import SECTIONS, Reader
+from sidecar.config.settings import Origins, Settings
+from sidecar.config.variables import expand, with_env_file
+
+STATE_DIR: Final[KeyPath] = ("stateDir",)
+SOCKET: Final[KeyPath] = ("socket",)
+#: What is shown under the place where it is written.
+_AS_WRITTEN: Final[tuple[KeyPath, ...]] = (("memory",), ("sidecar",), ("session",), ("tools",), ("models",))
+
+
+def load(
+    config: Path | None = None,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    state_dir: Path | None = None,
+    socket: Path | None = None,
+) -> Settings:
+    """Read, validate and resolve the configuration. Nothing is written.
+
+    `config`, `state_dir` and `socket` are what the command line names. Raises `ConfigError` with every error found.
+    """
+    settings, findings = inspect(config, environ=environ, state_dir=state_dir, socket=socket)
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    if errors or settings is None:
+        raise ConfigError(errors)
+    return settings
+
+
+def inspect(
+    config: Path | None = None,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    state_dir: Path | None = None,
+    socket: Path | None = None,
+) -> tuple[Settings | None, tuple[Finding, ...]]:
+    """The same, but errors are returned: all findings, and the settings when the files could be read at all."""
+    path = find(config, environ)
+    try:
+        tree = documents.read(path, SECTIONS)
+    except ConfigError as error:
+        return None, error.findings
+    reader = Reader(tree, with_env_file(environ))
+    settings = _resolve(reader, environ, state_dir, socket)
+    return settings, settings.findings
+
+
+def find(config: Path | None, environ: Mapping[str, str]) -> Path | None:
+    """The file in use: the named one, whether it exists or not, else the first default one that exists."""
+    if config is not None:
+        return config.absolute()
+    candidates = [path.absolute() for path in places.config_candidates(environ)]
+    if environ.get("SIDECAR_CONFIG") or environ.get("OPENCLAW_CONFIG_PATH"):
+        return candidates[0]
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _resolve(reader: Reader, environ: Mapping[str, str], state_flag: Path | None, socket_flag: Path | None) -> Settings:
+    path = reader.tree.main
+    memory = reader.model(("memory",), Memory, without=frozenset({"search"}), ignored=unused.MEMORY)
+    sidecar = reader.model(("sidecar",), Sidecar)
+    state_dir, state_origin = _state_dir(sidecar, path, environ, state_flag)
+    socket, socket_origin = _socket(sidecar, path, environ, state_dir, socket_flag)
+    resolved = agents.resolve(reader, environ, state_dir)
+    session = reader.model(("session",), Session)
+    visibility = reader.model(("tools", "sessions"), SessionTools).visibility
+    providers = _providers(reader)
+    checks.run(reader, memory, sidecar, resolved)
+    return Settings(
+        path=path,
+        memory=memory,
+        sidecar=sidecar,
+        agents=resolved.agents,
+        session=session,
+        visibility=visibility,
+        providers=providers,
+        policy=memory.qmd.scope.policy(),
+        state_dir=state_dir,
+        socket=socket,
+        home=places.home(environ),
+        disabled=_slot(reader) == "none",
+        findings=tuple(reader.findings),
+        origins=_origins(reader, resolved, {STATE_DIR: state_origin, SOCKET: socket_origin}),
+        variables=reader.variables,
+    )
+
+
+def _state_dir(sidecar: Sidecar, path: Path | None, environ: Mapping[str, str], flag: Path | None) -> tuple[Path, str]:
+    if flag is not None:
+        return flag.absolute(), "--state-dir"
+    if environ.get("SIDECAR_STATE_DIR"):
+        return places.state_dir(environ).absolute(), "SIDECAR_STATE_DIR"
+    if sidecar.state_dir is not None:
+        return expand(sidecar.state_dir, environ, base=path.parent if path else None), ""
+    return places.state_dir(environ, config=path).absolute(), ""
+
+
+def _socket(
+    sidecar: Sidecar, path: Path | None, environ: Mapping[str, str], state_dir: Path, flag: Path | None
+) -> tuple[Path, str]:
+    if flag is not None:
+        return flag.absolute(), "--socket"
+    if environ.get("SIDECAR_SOCKET"):
+        return places.socket_path(environ, state_dir).absolute(), "SIDECAR_SOCKET"
+    if sidecar.socket.path is not None:
+        return expand(sidecar.socket.path, environ, base=path.parent if path else None), ""
+    return places.socket_path(environ, state_dir).absolute(), ""
+
+
+def _providers(reader: Reader) -> dict[str, Provider]:
+    names = reader.mapping(("models", "providers"))
+    return {name: reader.model(("models", "providers", name), Provider) for name in names}
+
+
+def _slot(reader: Reader) -> str | None:
+    return reader.word(("plugins", "slots", "memory"))
+
+
+def _origins(reader: Reader, resolved: agents.Resolved, given: dict[KeyPath, str]) -> Origins:
+    written = {
+        **{place: (place,) for place in _AS_WRITTEN},
+        STATE_DIR: (("sidecar", "stateDir"),),
+        SOCKET: (("sidecar", "socket", "path"),),
+        ("disabled",): (("plugins", "slots", "memory"),),
+        **resolved.written,
+    }
+    return Origins(tree=reader.tree, written=written, given={key: name for key, name in given.items() if name})

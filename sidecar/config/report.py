@@ -1,0 +1,76 @@
+"""What `qmd-sidecar config check` and `config show` say, as plain data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from sidecar.config.errors import Finding
+from sidecar.config.json5 import KeyPath
+from sidecar.config.loader import inspect
+from sidecar.config.settings import AgentSettings, Settings
+
+STARS: Final = "***"
+_SECRETS: Final = frozenset({"apiKey", "headers"})
+
+
+def check(
+    config: Path | None = None,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    state_dir: Path | None = None,
+    socket: Path | None = None,
+) -> tuple[Finding, ...]:
+    """Everything that is wrong or odd, errors first. Never raises for a bad configuration."""
+    _, findings = inspect(config, environ=environ, state_dir=state_dir, socket=socket)
+    return tuple(sorted(findings, key=lambda finding: finding.severity))
+
+
+def show(settings: Settings, *, origin: bool = False) -> dict[str, Any]:
+    """The effective configuration in the spelling of the file; secrets are `***`.
+
+    With `origin` every value becomes `{"value": .., "origin": ..}`; the origin is `file:line`, the flag or variable
+    that gave it, or `default`.
+    """
+    effective = _effective(settings)
+    return {key: _stars_and_origins(value, (key,), settings, origin=origin) for key, value in effective.items()}
+
+
+def _effective(settings: Settings) -> dict[str, Any]:
+    return {
+        "path": str(settings.path) if settings.path else None,
+        "stateDir": str(settings.state_dir),
+        "socket": str(settings.socket),
+        "disabled": settings.disabled,
+        "memory": _written(settings.memory),
+        "agents": {agent.id: _agent(agent) for agent in settings.agents.values()},
+        "sidecar": _written(settings.sidecar),
+        "session": _written(settings.session),
+        "tools": {"sessions": {"visibility": settings.visibility}},
+        "models": {"providers": {name: _written(provider) for name, provider in settings.providers.items()}},
+    }
+
+
+def _agent(agent: AgentSettings) -> dict[str, Any]:
+    return {
+        "workspace": str(agent.workspace),
+        "userTimezone": agent.timezone.key,
+        "indexPath": str(agent.index_path),
+        "memorySearch": _written(agent.search),
+        "compaction": _written(agent.compaction),
+    }
+
+
+def _written(model: BaseModel) -> dict[str, Any]:
+    return model.model_dump(mode="json", by_alias=True)
+
+
+def _stars_and_origins(value: Any, at: KeyPath, settings: Settings, *, origin: bool) -> Any:
+    if isinstance(value, dict) and value:
+        return {key: _stars_and_origins(item, (*at, key), settings, origin=origin) for key, item in value.items()}
+    hidden = STARS if value and _SECRETS.intersection(at) else value
+    return {"value": hidden, "origin": settings.origins.of(at)} if origin else hidden

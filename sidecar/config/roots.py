@@ -1,0 +1,176 @@
+"""From settings to the one list of folders that is an agent's memory.
+
+Both engines, reading, watching and provenance use this list. Only the disk's state that decides how a
+path is meant (file or folder, inside the workspace or not) is looked at; a missing path is normal.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from backends.base import Notice
+from backends.corpus import Corpus, Kind, Root, is_plain, literal
+from sidecar.config.settings import AgentSettings, Settings
+from sidecar.config.variables import expand
+
+#: Shown paths outside the workspace start with this, so nothing inside it may.
+OUTSIDE: Final = "qmd/"
+SESSIONS: Final = "sessions"
+RESERVED: Final = ("memory-root", "memory-user", "memory-dir", SESSIONS)
+
+IMAGES: Final = ("jpg", "jpeg", "png", "webp", "gif", "heic", "heif")
+AUDIO: Final = ("mp3", "wav", "ogg", "opus", "m4a", "aac", "flac")
+
+
+def resolve_corpus(settings: Settings, agent: AgentSettings) -> tuple[Corpus, tuple[Notice, ...]]:
+    """The agent's roots in order of precedence, and what is odd about them. Writes nothing, never raises."""
+    extras = tuple(_extras(settings, agent))
+    defaults = _default_roots(agent.workspace) if settings.memory.qmd.include_default_memory else ()
+    # Exported conversations come first: a file belongs to the first root that covers it, and one inside a
+    # trusted folder must still count as a conversation.
+    roots = (*_session_roots(settings, agent), *defaults, *extras)
+    return Corpus(agent.id, agent.workspace, roots), tuple(_notices(agent, defaults))
+
+
+def sessions_enabled(settings: Settings, agent: AgentSettings) -> bool:
+    """Whether conversations belong to the agent's memory: either of the two documented switches is enough."""
+    return settings.memory.qmd.sessions.enabled or agent.search.sessions_wanted
+
+
+def sessions_dir(settings: Settings, agent: AgentSettings) -> Path:
+    """Where the agent's conversations are exported to: a folder of its own, also below a configured one."""
+    configured = settings.memory.qmd.sessions.export_dir
+    if configured is None:
+        return agent.state_dir / "qmd" / "sessions"
+    return expand(configured, settings.variables, base=agent.workspace) / agent.folder
+
+
+def _session_roots(settings: Settings, agent: AgentSettings) -> tuple[Root, ...]:
+    if not sessions_enabled(settings, agent):
+        return ()
+    path = sessions_dir(settings, agent)
+    shown = _shown(path, agent.workspace, SESSIONS)
+    return (Root(name=SESSIONS, kind=Kind.SESSION, path=path, patterns=("**/*.md",), shown=shown, trusted=False),)
+
+
+def _default_roots(workspace: Path) -> tuple[Root, ...]:
+    curated = ("memory-root", ("MEMORY.md", "memory.md")), ("memory-user", ("USER.md",))
+    return (
+        *(Root(name=name, kind=Kind.CURATED, path=workspace, patterns=files, shown="") for name, files in curated),
+        Root(name="memory-dir", kind=Kind.DAILY, path=workspace / "memory", patterns=("**/*.md",), shown="memory/"),
+    )
+
+
+def _notices(agent: AgentSettings, defaults: tuple[Root, ...]) -> Iterator[Notice]:
+    if defaults and {"MEMORY.md", "memory.md"} <= _names(agent.workspace):
+        message = "the workspace holds MEMORY.md and memory.md; only MEMORY.md is read"
+        yield Notice("two_root_memories", message, "move the text of memory.md into MEMORY.md")
+
+
+def _names(folder: Path) -> set[str]:
+    try:
+        return set(os.listdir(folder))  # noqa: PTH208 - names are compared as the disk spells them
+    except OSError:
+        return set()
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A configured path before it is a root."""
+
+    path: Path
+    pattern: str
+    name: str | None
+    media: frozenset[str]
+
+
+def _extras(settings: Settings, agent: AgentSettings) -> Iterator[Root]:
+    """Configured paths as roots. The first of two that name the same files wins, as qmd demands."""
+    taken = {*RESERVED, *_names(agent.workspace / "qmd")}
+    seen = _default_places(agent) if settings.memory.qmd.include_default_memory else set()
+    for index, wanted in enumerate(_wanted(settings, agent), start=1):
+        root_path, pattern = _split(wanted)
+        place = (os.path.realpath(root_path), pattern)
+        if place in seen:
+            continue
+        seen.add(place)
+        name = _unique(_plain_name(wanted.name) or f"custom-{index}", taken)
+        yield Root(
+            name=name,
+            kind=Kind.EXTRA,
+            path=root_path,
+            patterns=(pattern,),
+            shown=_shown(root_path, agent.workspace, name),
+            media=bool(wanted.media),
+        )
+
+
+def _default_places(agent: AgentSettings) -> set[tuple[str, str]]:
+    """The default roots as (real path, pattern): qmd refuses a second collection of the same two."""
+    roots = _default_roots(agent.workspace)
+    return {(os.path.realpath(root.path), pattern) for root in roots for pattern in root.patterns}
+
+
+def _wanted(settings: Settings, agent: AgentSettings) -> Iterable[_Wanted]:
+    """`memory.qmd.paths`, then `memorySearch.extraPaths`; only the latter may hold media."""
+    for path in settings.memory.qmd.paths:
+        yield _Wanted(_absolute(path.path, settings, agent), path.pattern, path.name, frozenset())
+    media = agent.search.multimodal.kinds
+    for extra in agent.search.extra_paths:
+        yield _Wanted(_absolute(extra.path, settings, agent), extra.pattern, None, media)
+
+
+def _absolute(text: str, settings: Settings, agent: AgentSettings) -> Path:
+    return expand(text, settings.variables, base=agent.workspace)
+
+
+def _split(wanted: _Wanted) -> tuple[Path, str]:
+    """Folder and pattern; a file (or what is named like one and does not exist yet) is its folder and itself."""
+    if _is_file(wanted.path):
+        return wanted.path.parent, literal(wanted.path.name)
+    if wanted.media and wanted.pattern == "**/*.md":
+        return wanted.path, f"**/*.{{{','.join(('md', *_extensions(wanted.media)))}}}"
+    return wanted.path, wanted.pattern
+
+
+def _is_file(path: Path) -> bool:
+    return path.is_file() or (path.suffix == ".md" and not path.exists())
+
+
+def _extensions(media: frozenset[str]) -> tuple[str, ...]:
+    return (IMAGES if "image" in media else ()) + (AUDIO if "audio" in media else ())
+
+
+def _plain_name(name: str | None) -> str:
+    """A configured name as qmd and shown paths can carry it."""
+    return re.sub(r"[^\w.-]+", "-", name or "", flags=re.ASCII).strip("-.")
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    """`name`, or with `-2`, `-3`, .. when it is taken; case does not tell two names apart."""
+    folded = {other.casefold() for other in taken}
+    count = 1
+    candidate = name
+    while candidate.casefold() in folded:
+        count += 1
+        candidate = f"{name}-{count}"
+    taken.add(candidate)
+    return candidate
+
+
+def _shown(path: Path, workspace: Path, name: str) -> str:
+    """The prefix of shown paths: relative to the workspace for what lies in it, else `qmd/<name>/`."""
+    outside = f"{OUTSIDE}{name}/"
+    for inner, outer in ((path, workspace), (Path(os.path.realpath(path)), Path(os.path.realpath(workspace)))):
+        if inner.is_relative_to(outer):
+            relative = inner.relative_to(outer).as_posix()
+            if relative == ".":
+                return ""
+            usable = is_plain(relative) and not f"{relative}/".startswith(OUTSIDE)
+            return f"{relative}/" if usable else outside
+    return outside
