@@ -6,6 +6,7 @@ returned is a path that can be read. Nothing here opens a file for writing.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -193,7 +194,7 @@ def open_regular(located: Located) -> int:
 
     No link inside the root is followed at any level and only a regular file is opened: every component is
     opened relative to the one before, so what was checked is what is read. Raises `OSError`
-    (`FileNotFoundError` for a missing file, `ELOOP`/`ENOTDIR` for a link).
+    (`FileNotFoundError` for a missing file, `ELOOP` or `ENOTDIR` for a link, `ENXIO` for what is no regular file).
     """
     parts = located.relative.split("/")
     folder = os.open(located.root.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -208,7 +209,7 @@ def open_regular(located: Located) -> int:
         os.close(folder)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise FileNotFoundError(located.path)
+        raise OSError(errno.ENXIO, "not a regular file")
     return descriptor
 
 
@@ -241,3 +242,11 @@ def unescape(pattern: str) -> str:
 def compiled(pattern: str) -> glob.WcMatcher[str]:
     """Compile a glob over `/`-separated paths: `**` any folders, `*` and `?` inside one name, `[..]`, `{a,b}`."""
     return glob.compile(pattern, flags=glob.GLOBSTAR | glob.BRACE | glob.DOTGLOB | glob.FORCEUNIX)
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a file as every line number here counts them: ended by `\\n` or `\\r\\n`, and by nothing else."""
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines]

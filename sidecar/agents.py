@@ -1,0 +1,239 @@
+"""One agent: its corpus, its engines, when it was last synced, and what an operator sees of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from backends.base import Backend, BackendError, BackendStatus, Fallback, Notice, Pending, SyncReport, SyncRequest
+from backends.corpus import Corpus
+from scope import Policy
+from sidecar.config import AgentSettings
+
+log = logging.getLogger(__name__)
+
+
+class AgentState(StrEnum):
+    """What one word says about an agent."""
+
+    READY = "ready"
+    INDEXING = "indexing"
+    DEGRADED = "degraded"
+    DISABLED = "disabled"
+
+
+@dataclass(frozen=True, slots=True)
+class LastSync:
+    """The newest sync of one engine; `at` is Unix seconds, `error` is empty when it went well."""
+
+    at: float
+    report: SyncReport | None
+    error: str = ""
+
+
+class Agent:
+    """Everything the daemon holds for one agent.
+
+    `search` is what answers; `engines` are the parts of it that are synced, each with the least pause in seconds
+    between two unforced syncs. `next_update` says when the scheduler comes round (Unix seconds).
+    """
+
+    def __init__(
+        self,
+        settings: AgentSettings,
+        *,
+        corpus: Corpus,
+        policy: Policy,
+        search: Backend,
+        engines: Mapping[str, tuple[Backend, float]],
+        notices: tuple[Notice, ...] = (),
+        next_update: Callable[[], float | None] = lambda: None,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self.settings = settings
+        self.corpus = corpus
+        self.policy = policy
+        self.search = search
+        self._engines = engines
+        self._notices = notices
+        self._next_update = next_update
+        self._wall = wall
+        self._last: dict[str, LastSync] = {}
+        self._syncing: dict[str, asyncio.Task[SyncReport]] = {}
+        self._background: set[asyncio.Task[Any]] = set()
+
+    @property
+    def id(self) -> str:
+        """The agent's id, as configured."""
+        return self.settings.id
+
+    @property
+    def enabled(self) -> bool:
+        """Whether this agent's memory may be searched at all."""
+        return self.settings.search.enabled
+
+    async def sync(self, request: SyncRequest) -> list[SyncReport]:
+        """Sync every engine. Raises `BackendError` when none of them could."""
+        results = await asyncio.gather(
+            *(self._sync_engine(name, request) for name in self._engines), return_exceptions=True
+        )
+        reports = [result for result in results if isinstance(result, SyncReport)]
+        if not reports:
+            raise next(result for result in results if isinstance(result, BaseException))
+        return reports
+
+    def refresh(self, reason: str) -> None:
+        """Sync in the background what was not synced a moment ago. Never waited for, never doubled."""
+        for name, (_, least_pause_s) in self._engines.items():
+            last = self._last.get(name)
+            if name in self._syncing or (last is not None and self._wall() - last.at < least_pause_s):
+                continue
+            self.spawn(self._quietly(name, SyncRequest(reason=reason)))
+
+    def spawn(self, work: Any) -> None:
+        """Run a coroutine that belongs to this agent; `close` ends what is left of it."""
+        task = asyncio.ensure_future(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    def boot_engines(self, *, qmd: bool) -> list[str]:
+        """The engines to sync at start; the built-in index always, QMD's when `onBoot` says so."""
+        return [name for name in self._engines if qmd or name != "qmd"]
+
+    async def run_sync(self, name: str, reason: str) -> None:
+        """One scheduled sync of one engine; a failure is logged and shown, the next tick comes anyway."""
+        await self._quietly(name, SyncRequest(reason=reason))
+
+    async def _quietly(self, name: str, request: SyncRequest) -> None:
+        try:
+            await self._sync_engine(name, request)
+        except BackendError:
+            # `_record` has said it once, where the result is decided.
+            return
+
+    async def _sync_engine(self, name: str, request: SyncRequest) -> SyncReport:
+        """Join the sync under way, unless this one must do more than that one does."""
+        running = self._syncing.get(name)
+        if running is not None and not request.force:
+            return await asyncio.shield(running)
+        if running is not None:
+            await asyncio.wait({running})
+        task = self._syncing[name] = asyncio.create_task(self._record(name, request))
+        task.add_done_callback(lambda done: self._syncing.pop(name, None) if self._syncing.get(name) is done else None)
+        return await asyncio.shield(task)
+
+    async def _record(self, name: str, request: SyncRequest) -> SyncReport:
+        engine, _ = self._engines[name]
+        before = self._last.get(name)
+        try:
+            report = await engine.sync(request)
+        except BackendError as error:
+            self._last[name] = LastSync(self._wall(), None, error=error.failure)
+            # State changes are news, repetitions are not.
+            if before is None or before.error != error.failure:
+                log.warning(
+                    "sync failed", extra={"fields": {"agent": self.id, "engine": name, "reason": error.failure}}
+                )
+            raise
+        self._last[name] = LastSync(self._wall(), report)
+        if report.ran or (before is not None and before.error):
+            fields = {"agent": self.id, "engine": name, "reason": request.reason, "changed": report.changed}
+            log.info(
+                "synced", extra={"fields": {**fields, "removed": report.removed, "seconds": round(report.took_s, 3)}}
+            )
+        return report
+
+    def status(self) -> dict[str, Any]:
+        """The agent as operators see it; see docs for the shape. Cheap: asks nobody."""
+        status = self.search.status()
+        return {
+            "id": self.id,
+            "workspace": str(self.settings.workspace),
+            "state": self._state(status),
+            "backend": status.backend,
+            **({"fallback": fallback_json(status.fallback)} if status.fallback else {}),
+            "documents": status.documents,
+            **({"pending": pending_json(status.pending)} if status.pending else {}),
+            **self._last_sync(),
+            **({"nextUpdateAt": at} if (at := self._next_update()) else {}),
+            "engines": {name: self._engine_status(name) for name in self._engines},
+            "roots": [
+                {
+                    "name": root.name,
+                    "kind": root.kind,
+                    "path": str(root.path),
+                    "pattern": root.patterns[0],
+                    "shown": root.shown,
+                }
+                for root in self.corpus.roots
+            ],
+            "notices": [notice_json(notice) for notice in (*self._notices, *status.notices)],
+        }
+
+    def _state(self, status: BackendStatus) -> AgentState:
+        if not self.enabled:
+            return AgentState.DISABLED
+        if self._syncing:
+            return AgentState.INDEXING
+        return AgentState.DEGRADED if status.fallback or not status.ready else AgentState.READY
+
+    def _engine_status(self, name: str) -> dict[str, Any]:
+        engine, _ = self._engines[name]
+        status, last = engine.status(), self._last.get(name)
+        failed = {"lastError": last.error} if last and last.error else {}
+        return {"ready": status.ready, "documents": status.documents, **status.detail, **failed}
+
+    def _last_sync(self) -> dict[str, Any]:
+        if not self._last:
+            return {}
+        name, last = max(self._last.items(), key=lambda item: item[1].at)
+        report = report_json(last.report) if last.report else {"engine": name, "ran": False, "detail": last.error}
+        return {"lastSync": {"at": last.at, **report}}
+
+    @property
+    def ready(self) -> bool:
+        """Whether at least one engine can answer now."""
+        return not self.enabled or any(engine.status().ready for engine, _ in self._engines.values())
+
+    async def close(self) -> None:
+        """End background work and close every engine."""
+        tasks = [*self._background, *self._syncing.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self.search.close()
+
+
+def fallback_json(fallback: Fallback) -> dict[str, Any]:
+    """`{from, reason, since}`."""
+    return {"from": fallback.origin, "reason": fallback.reason, "since": fallback.since}
+
+
+def pending_json(pending: Pending) -> dict[str, Any]:
+    """`{files, oldestSeconds}`."""
+    return {"files": pending.files, "oldestSeconds": round(pending.oldest_s, 1)}
+
+
+def notice_json(notice: Notice) -> dict[str, str]:
+    """`{code, message, action}`."""
+    return {"code": notice.code, "message": notice.message, "action": notice.action}
+
+
+def report_json(report: SyncReport) -> dict[str, Any]:
+    """A sync report in the gateway's spelling."""
+    return {
+        "engine": report.engine,
+        "ran": report.ran,
+        "changed": report.changed,
+        "removed": report.removed,
+        "unchanged": report.unchanged,
+        "embedded": report.embedded,
+        "skipped": dict(report.skipped),
+        "detail": report.detail,
+        "tookMs": round(report.took_s * 1000),
+    }

@@ -1,0 +1,119 @@
+"""From configuration to engines: which ones an agent has, and how they stand to each other."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+
+from backends.base import Backend
+from backends.builtin import BuiltinBackend, BuiltinOptions, EmbeddingSpec, Writer
+from backends.corpus import Corpus
+from backends.failover import Failover
+from backends.qmd import QmdBackend, QmdHome, QmdOptions, ResidentPool
+from backends.relevance import Weights
+from sidecar.config import AgentSettings, Settings, folder_name
+from sidecar.governor import Governor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """What all agents of a daemon share."""
+
+    writer: Writer
+    pool: Executor
+    governor: Governor
+    residents: ResidentPool
+    environ: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engines:
+    """`search` answers; `qmd` and `builtin` are its parts, as far as the agent has them."""
+
+    search: Backend
+    builtin: BuiltinBackend | None = None
+    qmd: QmdBackend | None = None
+
+
+def build(settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shared) -> Engines:
+    """The engines of one agent. Opens and starts nothing."""
+    memory = settings.memory
+    if memory.backend == "builtin" or (
+        memory.backend == "auto" and memory.fallback == "none" and not _has_qmd(settings, shared)
+    ):
+        builtin = _builtin(agent, corpus, shared)
+        return Engines(search=builtin, builtin=builtin)
+    if memory.fallback == "none":
+        qmd = _qmd(settings, agent, corpus, shared, None)
+        return Engines(search=qmd, qmd=qmd)
+    builtin = _builtin(agent, corpus, shared)
+    qmd = _qmd(settings, agent, corpus, shared, builtin)
+    both = Failover(qmd, builtin, optional=memory.backend == "auto", merge=memory.merge)
+    return Engines(search=both, builtin=builtin, qmd=qmd)
+
+
+def _has_qmd(settings: Settings, shared: Shared) -> bool:
+    return shutil.which(settings.memory.qmd.command, path=shared.environ.get("PATH")) is not None
+
+
+def _builtin(agent: AgentSettings, corpus: Corpus, shared: Shared) -> BuiltinBackend:
+    search = agent.search
+    hybrid, vector = search.query.hybrid, search.store.vector
+    options = BuiltinOptions(
+        index=agent.index_path,
+        chunk_tokens=search.chunking.tokens,
+        chunk_overlap=search.chunking.overlap,
+        weights=_weights(agent),
+        candidate_multiplier=hybrid.candidate_multiplier,
+        hybrid=hybrid.enabled,
+        vector_enabled=vector.enabled,
+        extension_path=Path(vector.extension_path).expanduser() if vector.extension_path else None,
+        cache_entries=search.cache.max_entries if search.cache.enabled else 0,
+        embedding=EmbeddingSpec(provider=search.provider, model=search.model),
+    )
+    return BuiltinBackend(corpus=corpus, options=options, writer=shared.writer, pool=shared.pool)
+
+
+def _qmd(
+    settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shared, builtin: BuiltinBackend | None
+) -> QmdBackend:
+    qmd = settings.memory.qmd
+    folder = settings.state_dir / "agents" / folder_name(agent.id) / "qmd"
+    return QmdBackend(
+        corpus=corpus,
+        home=QmdHome(
+            config=folder / "xdg-config",
+            cache=folder / "xdg-cache",
+            work=folder / "work",
+            models=models_folder(shared.environ),
+        ),
+        options=QmdOptions(
+            command=qmd.command,
+            mode=qmd.search_mode,
+            rerank=qmd.rerank,
+            command_timeout_s=qmd.update.command_timeout_ms / 1000,
+            update_timeout_s=qmd.update.update_timeout_ms / 1000,
+            embed_timeout_s=qmd.update.embed_timeout_ms / 1000,
+            resident=qmd.resident.enabled,
+            weights=_weights(agent),
+        ),
+        residents=shared.residents,
+        turn=shared.governor.turn,
+        statistics=builtin.statistics if builtin is not None else lambda: None,
+        pool=shared.pool,
+        environ=shared.environ,
+    )
+
+
+def _weights(agent: AgentSettings) -> Weights:
+    hybrid = agent.search.query.hybrid
+    return Weights(vector=hybrid.vector_weight, text=hybrid.text_weight)
+
+
+def models_folder(environ: Mapping[str, str]) -> Path:
+    """Where the user's own qmd keeps its models: two gigabytes that agents should share and not download again."""
+    cache = environ.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "qmd" / "models"

@@ -1,0 +1,36 @@
+"""All agents of the daemon, by id."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+
+from sidecar.agents import Agent
+
+
+class Fleet:
+    """The agents that the configuration names. Lookups are exact: an id that is nearly right is another id."""
+
+    def __init__(self, agents: Mapping[str, Agent]) -> None:
+        self._agents = dict(agents)
+
+    def __iter__(self) -> Iterator[Agent]:
+        return iter(self._agents.values())
+
+    def get(self, agent_id: str) -> Agent | None:
+        """The agent of that id."""
+        return self._agents.get(agent_id)
+
+    @property
+    def ids(self) -> list[str]:
+        """Every configured id."""
+        return list(self._agents)
+
+    @property
+    def ready(self) -> bool:
+        """Whether every agent has an engine that can answer."""
+        return all(agent.ready for agent in self)
+
+    async def close(self) -> None:
+        """Close all agents at once."""
+        await asyncio.gather(*(agent.close() for agent in self))

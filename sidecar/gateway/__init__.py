@@ -1,0 +1,1 @@
+"""The HTTP gateway on the daemon's own Unix socket."""

@@ -1,0 +1,122 @@
+"""The ASGI application: request ids, overload, errors and one log line a request, around the routes."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+import uuid
+
+from starlette.exceptions import HTTPException
+from starlette.middleware.exceptions import ExceptionMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Router
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sidecar.gateway.errors import Code, GatewayError, envelope
+from sidecar.gateway.routes import DaemonView, routes
+
+log = logging.getLogger(__name__)
+
+MAX_IN_FLIGHT = 64
+_REQUEST_ID = re.compile(r"[\x21-\x7e]{1,128}")
+#: Asked every few seconds by supervisors; a line for each would drown the log.
+UNLOGGED = frozenset({"/livez", "/readyz"})
+
+
+def application(daemon: DaemonView) -> ASGIApp:
+    """The gateway as one ASGI application."""
+    handlers = {GatewayError: _refused, HTTPException: _no_route}
+    return Front(ExceptionMiddleware(Router(routes(daemon)), handlers=handlers))
+
+
+class Front:
+    """Gives every request an id, refuses more than can be served, and writes one line when it is over."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._in_flight = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = _request_id(scope)
+        scope.setdefault("state", {}).update(request_id=request_id, fields={})
+        status = 0
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
+            await send(message)
+
+        started = time.perf_counter()
+        self._in_flight += 1
+        try:
+            if self._in_flight > MAX_IN_FLIGHT:
+                await _overloaded(request_id)(scope, receive, send_with_id)
+            else:
+                await self._app(scope, receive, send_with_id)
+        except Exception:
+            log.exception("request crashed", extra={"fields": {"requestId": request_id}})
+            if not status:
+                await _crashed(request_id)(scope, receive, send_with_id)
+        finally:
+            self._in_flight -= 1
+            _log_request(scope, request_id, status, time.perf_counter() - started)
+
+
+def _log_request(scope: Scope, request_id: str, status: int, took_s: float) -> None:
+    if scope["path"] in UNLOGGED:
+        return
+    # The route and not the path: a path is the caller's text.
+    route = getattr(scope.get("route"), "path", "unknown")
+    fields = {"route": route, "status": status, "ms": round(took_s * 1000, 2), "requestId": request_id}
+    log.info("request", extra={"fields": {**fields, **scope["state"]["fields"]}})
+
+
+def _request_id(scope: Scope) -> str:
+    for name, value in scope["headers"]:
+        if name == b"x-request-id":
+            text = value.decode("latin-1")
+            if _REQUEST_ID.fullmatch(text):
+                return str(text)
+    return uuid.uuid4().hex[:16]
+
+
+def _overloaded(request_id: str) -> Response:
+    error = GatewayError(
+        Code.OVERLOADED, "too many requests at once", hint="try again in a second", headers={"Retry-After": "1"}
+    )
+    return envelope(error, request_id)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, GatewayError)
+    return envelope(error, request.state.request_id)
+
+
+async def _no_route(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == Code.METHOD_NOT_ALLOWED.status:
+        allowed = (error.headers or {}).get("Allow", "")
+        refusal = GatewayError(
+            Code.METHOD_NOT_ALLOWED,
+            "this route does not take that method",
+            hint=f"use {allowed}",
+            headers={"Allow": allowed},
+        )
+    else:
+        refusal = GatewayError(Code.NOT_FOUND, "no such route", hint="see docs/http-api.md for the routes")
+    return envelope(refusal, request.state.request_id)
+
+
+def _crashed(request_id: str) -> Response:
+    error = GatewayError(
+        Code.INTERNAL, "the daemon failed to answer", hint="see the daemon's log for this requestId; please report it"
+    )
+    return envelope(error, request_id)

@@ -1,0 +1,108 @@
+"""Request bodies: what a caller may send. Unknown fields are refused, so that a typo is not silently ignored."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Any, Literal, TypeVar
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic.alias_generators import to_camel
+
+from sidecar.gateway.errors import Code, GatewayError
+
+
+class Body(BaseModel):
+    """Strict, camelCase, frozen."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        validate_by_alias=True,
+        validate_by_name=False,
+    )
+
+
+class Caller(Body):
+    """Facts about the caller, kept for the log."""
+
+    sandboxed: bool | None = None
+    owner: bool | None = None
+    channel: Annotated[str, Field(max_length=200)] | None = None
+
+
+SessionKeyText = Annotated[str, Field(max_length=20_000)]
+
+
+class SearchBody(Body):
+    """`POST /v1/agents/{id}/memory_search`."""
+
+    query: str
+    max_results: Annotated[int, Field(ge=1, le=50)] | None = None
+    min_score: Annotated[float, Field(ge=0, le=1)] | None = None
+    session_key: SessionKeyText | None = None
+    parent_session_key: SessionKeyText | None = None
+    visible_sessions: Annotated[list[SessionKeyText], Field(max_length=10_000)] | None = None
+    caller: Caller | None = None
+    corpus: Literal["all", "memory", "sessions"] = "all"
+    mode: Literal["search", "vsearch", "query"] | None = None
+    after: Annotated[date, Field(strict=False)] | None = None
+    before: Annotated[date, Field(strict=False)] | None = None
+    timeout_ms: Annotated[int, Field(ge=1, le=600_000)] | None = None
+    explain: bool = False
+
+    @field_validator("query")
+    @classmethod
+    def _not_blank(cls, value: str) -> str:
+        if not value.replace("\0", " ").strip():
+            raise ValueError("must hold at least one word")
+        return value
+
+
+class GetBody(Body):
+    """`POST /v1/agents/{id}/memory_get`. `from` is the first line, 1-based."""
+
+    path: Annotated[str, Field(min_length=1, max_length=4096)]
+    start: Annotated[int, Field(alias="from", ge=1)] | None = None
+    lines: Annotated[int, Field(ge=1)] | None = None
+    session_key: SessionKeyText | None = None
+    parent_session_key: SessionKeyText | None = None
+
+
+class SyncBody(Body):
+    """`POST /v1/agents/{id}/sync`."""
+
+    force: bool = False
+    embed: bool = True
+    wait: bool = False
+
+
+AnyBody = TypeVar("AnyBody", bound=Body)
+
+
+def parse(model: type[AnyBody], raw: bytes) -> AnyBody:
+    """Read a body. Raises `GatewayError` that names each wrong field, never its value."""
+    try:
+        value: Any = orjson.loads(raw or b"{}")
+    except orjson.JSONDecodeError as error:
+        raise GatewayError(
+            Code.INVALID_JSON,
+            f"the body is not JSON (line {error.lineno}, column {error.colno})",
+            hint="send a JSON object",
+        ) from None
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise GatewayError(
+            Code.INVALID_REQUEST,
+            "the body does not have the shape that this route takes",
+            hint="see `details`; unknown fields are refused",
+            details=_findings(error),
+        ) from None
+
+
+def _findings(error: ValidationError) -> list[dict[str, str]]:
+    rows = error.errors(include_url=False, include_context=False, include_input=False)
+    return [{"field": ".".join(str(part) for part in row["loc"]), "message": row["msg"]} for row in rows[:20]]

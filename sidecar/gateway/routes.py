@@ -1,0 +1,263 @@
+"""Every route in one table, and one short function behind each."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import os
+import platform
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+import sidecar
+from backends.base import BackendError, SyncRequest
+from scope import decide
+from sidecar import reading, recall
+from sidecar.agents import Agent, report_json
+from sidecar.config import Settings
+from sidecar.fleet import Fleet
+from sidecar.gateway.bodies import GetBody, SearchBody, SyncBody, parse
+from sidecar.gateway.errors import Code, GatewayError, json_response
+
+MAX_BODY_BYTES = 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonView:
+    """What the routes may see of the daemon. `state` is `starting`, `ready` or `draining`."""
+
+    settings: Settings
+    fleet: Fleet
+    pool: Executor
+    started_at: float
+    state: Callable[[], str]
+    worker_status: Callable[[], dict[str, Any]]
+    stop: Callable[[], None]
+
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def routes(daemon: DaemonView) -> list[Route]:
+    """The gateway's whole surface."""
+    handlers = Handlers(daemon)
+    return [
+        Route("/livez", handlers.livez, methods=["GET"]),
+        Route("/readyz", handlers.readyz, methods=["GET"]),
+        Route("/v1/info", handlers.info, methods=["GET"]),
+        Route("/v1/status", handlers.status, methods=["GET"]),
+        Route("/v1/shutdown", handlers.shutdown, methods=["POST"]),
+        Route("/v1/agents", handlers.agents, methods=["GET"]),
+        Route("/v1/agents/{id}", handlers.agent_status, methods=["GET"]),
+        Route("/v1/agents/{id}/status", handlers.agent_status, methods=["GET"]),
+        Route("/v1/agents/{id}/memory_search", handlers.memory_search, methods=["POST"]),
+        Route("/v1/agents/{id}/memory_get", handlers.memory_get, methods=["POST"]),
+        Route("/v1/agents/{id}/sync", handlers.sync, methods=["POST"]),
+    ]
+
+
+class Handlers:
+    """The functions behind the routes. Each reads a request, calls one room of the daemon, and shapes the reply."""
+
+    def __init__(self, daemon: DaemonView) -> None:
+        self._daemon = daemon
+
+    async def livez(self, request: Request) -> Response:
+        """The loop answers; nothing else is claimed."""
+        return json_response({"alive": True})
+
+    async def readyz(self, request: Request) -> Response:
+        """200 once every agent has an engine that can answer; degraded is ready and says so."""
+        state = self._daemon.state()
+        agents = {agent.id: agent.status()["state"] for agent in self._daemon.fleet}
+        body = {"ready": state == "ready", "state": state, "degraded": "degraded" in agents.values(), "agents": agents}
+        if state != "ready":
+            return json_response(body, Code.NOT_READY.status, {"Retry-After": "1"})
+        return json_response(body)
+
+    async def info(self, request: Request) -> Response:
+        """What runs here."""
+        settings = self._daemon.settings
+        return json_response(
+            {
+                "name": "qmd-sidecar",
+                "version": sidecar.__version__,
+                "pid": os.getpid(),
+                "startedAt": self._daemon.started_at,
+                "uptimeSeconds": round(time.time() - self._daemon.started_at, 1),
+                "stateDir": str(settings.state_dir),
+                "socket": str(settings.socket),
+                "config": str(settings.path) if settings.path else None,
+                "python": platform.python_version(),
+                "platform": sys.platform,
+            }
+        )
+
+    async def status(self, request: Request) -> Response:
+        """Everything an operator sees on one screen."""
+        settings = self._daemon.settings
+        return json_response(
+            {
+                "state": self._daemon.state(),
+                "version": sidecar.__version__,
+                "pid": os.getpid(),
+                "uptimeSeconds": round(time.time() - self._daemon.started_at, 1),
+                "socket": str(settings.socket),
+                "agents": [agent.status() for agent in self._daemon.fleet],
+                "worker": self._daemon.worker_status(),
+                "notices": [
+                    {"code": notice.code, "message": notice.message, "action": notice.action}
+                    for notice in settings.notices
+                ],
+            }
+        )
+
+    async def agents(self, request: Request) -> Response:
+        """The agents in short."""
+        rows = [agent.status() for agent in self._daemon.fleet]
+        short = ("id", "workspace", "backend", "state")
+        return json_response({"agents": [{key: row[key] for key in short} for row in rows]})
+
+    async def agent_status(self, request: Request) -> Response:
+        """One agent in full."""
+        return json_response(self._agent(request).status())
+
+    async def memory_search(self, request: Request) -> Response:
+        """Search one agent's memory."""
+        started = time.perf_counter()
+        agent = self._agent(request)
+        body = parse(SearchBody, await _body(request))
+        asked = recall.SearchRequest(
+            text=body.query,
+            session_key=body.session_key,
+            parent_session_key=body.parent_session_key,
+            max_results=body.max_results,
+            min_score=body.min_score,
+            corpus=body.corpus,
+            mode=body.mode,
+            after=body.after,
+            before=body.before,
+            timeout_s=body.timeout_ms / 1000 if body.timeout_ms else None,
+            explain=body.explain,
+        )
+        reply = await recall.search(agent, asked, self._daemon.settings.memory)
+        request.state.fields.update(
+            agent=agent.id, backend=reply["backend"], outcome=reply["outcome"], results=len(reply["results"])
+        )
+        took_ms = round((time.perf_counter() - started) * 1000, 2)
+        return json_response({**reply, "tookMs": took_ms, "requestId": request.state.request_id})
+
+    async def memory_get(self, request: Request) -> Response:
+        """Read lines of one file of an agent's memory."""
+        agent = self._agent(request)
+        body = parse(GetBody, await _body(request))
+        request.state.fields.update(agent=agent.id)
+        if not agent.enabled:
+            error = "memory search is disabled for this agent"
+            return json_response({"path": body.path, "text": "", "disabled": True, "error": error})
+        decision = decide(
+            agent.policy,
+            agent_id=agent.id,
+            session_key=body.session_key,
+            parent_session_key=body.parent_session_key,
+        )
+        if not decision.allowed:
+            recall.log_denial(agent.id, decision, door="get")
+            denied = recall.denied_json(decision)
+            return json_response({"path": body.path, "text": "", "outcome": "denied", "denied": denied})
+        return json_response(await self._read(agent, body))
+
+    async def _read(self, agent: Agent, body: GetBody) -> dict[str, Any]:
+        def work() -> reading.Excerpt | None:
+            located = reading.locate(agent.corpus, body.path)
+            return reading.read(located, start=body.start or 1, lines=body.lines or reading.DEFAULT_LINES)
+
+        try:
+            excerpt = await asyncio.get_running_loop().run_in_executor(self._daemon.pool, work)
+        except reading.PathNotAllowedError:
+            raise GatewayError(
+                Code.PATH_NOT_ALLOWED,
+                "this path is not part of the agent's memory",
+                hint="use a path that memory_search returned, such as MEMORY.md or memory/2026-01-31.md",
+            ) from None
+        except OSError as error:
+            raise GatewayError(
+                Code.UNREADABLE,
+                f"the file cannot be read ({os.strerror(error.errno or 0)})",
+                hint="check its permissions for the user who runs the daemon",
+            ) from error
+        if excerpt is None:
+            return {"path": body.path, "text": ""}
+        return {
+            "path": excerpt.path,
+            "text": excerpt.text,
+            "from": excerpt.start,
+            "lines": excerpt.lines,
+            **({"truncated": True} if excerpt.truncated else {}),
+            **({"nextFrom": excerpt.next_from} if excerpt.next_from else {}),
+        }
+
+    async def sync(self, request: Request) -> Response:
+        """Bring an agent's indexes up to date, now or in the background."""
+        agent = self._agent(request)
+        body = parse(SyncBody, await _body(request))
+        request.state.fields.update(agent=agent.id)
+        asked = SyncRequest(reason="request", force=body.force, embed=body.embed)
+        if not body.wait:
+            agent.spawn(_swallow(agent.sync(asked)))
+            return json_response({"queued": True, "reports": []}, 202)
+        try:
+            reports = await agent.sync(asked)
+        except BackendError as error:
+            failed = {"code": error.failure, "message": error.message, "action": error.hint}
+            return json_response({"queued": False, "reports": [], "notices": [failed]})
+        return json_response({"queued": False, "reports": [report_json(report) for report in reports]})
+
+    async def shutdown(self, request: Request) -> Response:
+        """Begin an orderly stop."""
+        self._daemon.stop()
+        return json_response({"stopping": True}, 202)
+
+    def _agent(self, request: Request) -> Agent:
+        agent_id = request.path_params["id"]
+        agent = self._daemon.fleet.get(agent_id)
+        if agent is None:
+            near = difflib.get_close_matches(agent_id, self._daemon.fleet.ids, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "GET /v1/agents lists the agents"
+            raise GatewayError(Code.UNKNOWN_AGENT, "no agent of that id", hint=hint)
+        return agent
+
+
+async def _swallow(sync: Awaitable[Any]) -> None:
+    """A background sync reports through the log and the status."""
+    try:
+        await sync
+    except BackendError:
+        return
+
+
+async def _body(request: Request) -> bytes:
+    """The body, refused as soon as it is known to be too large."""
+    too_large = GatewayError(
+        Code.BODY_TOO_LARGE, f"the body is larger than {MAX_BODY_BYTES} bytes", hint="send a shorter query"
+    )
+    length = request.headers.get("content-length", "")
+    if length.isdigit() and int(length) > MAX_BODY_BYTES:
+        raise too_large
+    body = bytearray()
+    try:
+        async for piece in request.stream():
+            body += piece
+            if len(body) > MAX_BODY_BYTES:
+                raise too_large
+    except ClientDisconnect:
+        raise GatewayError(Code.INVALID_REQUEST, "the client hung up", hint="") from None
+    return bytes(body)

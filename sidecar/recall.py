@@ -1,0 +1,232 @@
+"""The search path: scope -> engine -> limits -> citations -> a reply that explains itself.
+
+Engines return passages that were read back from their files and scored alike; here is decided who may see
+them, how much text leaves, and which one word describes the outcome.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+from typing import Any, Literal
+
+from backends.base import Answer, BackendError, Hit, Mode, Notice, Query, Source
+from scope import Decision, decide
+from sidecar.agents import Agent, fallback_json, notice_json, pending_json
+from sidecar.config import Memory
+
+log = logging.getLogger(__name__)
+
+#: A question longer than this is clipped, with a notice: no engine profits from more words.
+MAX_QUERY_CHARS = 4000
+#: Room for the footer of a citation when a snippet would fill the whole budget.
+FOOTER_CHARS = 200
+
+SOURCES = {
+    "all": frozenset(Source),
+    "memory": frozenset({Source.MEMORY}),
+    "sessions": frozenset({Source.SESSIONS}),
+}
+
+
+class Outcome(StrEnum):
+    """What happened, in one word."""
+
+    HITS = "hits"
+    NO_MATCH = "no_match"
+    PARTIAL = "partial"
+    DENIED = "denied"
+    DISABLED = "disabled"
+    UNAVAILABLE = "unavailable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest:
+    """What a caller asks; None means the configured value."""
+
+    text: str
+    session_key: str | None = None
+    parent_session_key: str | None = None
+    max_results: int | None = None
+    min_score: float | None = None
+    corpus: Literal["all", "memory", "sessions"] = "all"
+    mode: Literal["search", "vsearch", "query"] | None = None
+    after: date | None = None
+    before: date | None = None
+    timeout_s: float | None = None
+    explain: bool = False
+
+
+async def search(agent: Agent, request: SearchRequest, memory: Memory) -> dict[str, Any]:
+    """Answer one search. Never raises for an engine that fails: that is the outcome `unavailable`."""
+    if not agent.enabled:
+        return _disabled(memory)
+    decision = decide(
+        agent.policy,
+        agent_id=agent.id,
+        session_key=request.session_key,
+        parent_session_key=request.parent_session_key,
+    )
+    if not decision.allowed:
+        log_denial(agent.id, decision, door="search")
+        return {**_empty(memory, Outcome.DENIED), "denied": denied_json(decision)}
+    cite = _cites(memory, decision)
+    query, notices = _query(agent, request, memory, cite=cite)
+    try:
+        answer = await agent.search.search(query)
+    except BackendError as error:
+        log.warning("search failed", extra={"fields": {"agent": agent.id, "reason": error.failure}})
+        return _unavailable(memory, error)
+    if agent.settings.search.sync.on_search:
+        agent.refresh("search")
+    return _reply(answer, memory, cite=cite, notices=notices)
+
+
+def log_denial(agent_id: str, decision: Decision, *, door: str) -> None:
+    """The one warning that tells an operator why a chat gets nothing."""
+    fields = {"agent": agent_id, "door": door, "channel": decision.channel, "chatType": decision.chat_type}
+    log.warning("denied by scope", extra={"fields": {**fields, "kind": decision.kind, "rule": decision.rule}})
+
+
+def denied_json(decision: Decision) -> dict[str, Any]:
+    """`{rule, channel, chatType, kind}`: about the caller and the policy, never about what exists."""
+    return {
+        "rule": decision.rule,
+        "channel": decision.channel,
+        "chatType": decision.chat_type,
+        "kind": decision.kind,
+    }
+
+
+def _query(agent: Agent, request: SearchRequest, memory: Memory, *, cite: bool) -> tuple[Query, list[Notice]]:
+    limits = memory.qmd.limits
+    text, notices = clean(request.text)
+    room = limits.max_injected_chars - (FOOTER_CHARS if cite else 0)
+    timeout_s = min(request.timeout_s or limits.timeout_ms / 1000, limits.timeout_ms / 1000)
+    query = Query(
+        text=text,
+        max_results=request.max_results or limits.max_results,
+        min_score=agent.settings.search.query.min_score if request.min_score is None else request.min_score,
+        max_chars=max(1, min(limits.max_snippet_chars, room)),
+        deadline_at=time.monotonic() + timeout_s,
+        mode=Mode(request.mode) if request.mode else memory.qmd.search_mode,
+        sources=SOURCES[request.corpus],
+        after=request.after,
+        before=request.before,
+        explain=request.explain,
+    )
+    return query, notices
+
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+
+def clean(text: str) -> tuple[str, list[Notice]]:
+    """Plain text of bounded length: control characters become spaces."""
+    text = _CONTROL.sub(" ", text).strip()
+    if len(text) <= MAX_QUERY_CHARS:
+        return text, []
+    notice = Notice("query_clipped", f"only the first {MAX_QUERY_CHARS} characters were used", "ask a shorter question")
+    return text[:MAX_QUERY_CHARS], [notice]
+
+
+def _cites(memory: Memory, decision: Decision) -> bool:
+    return memory.citations == "on" or (memory.citations == "auto" and decision.chat_type == "direct")
+
+
+def _reply(answer: Answer, memory: Memory, *, cite: bool, notices: Sequence[Notice]) -> dict[str, Any]:
+    results = within(memory.qmd.limits.max_injected_chars, [_result(hit, cite=cite) for hit in answer.hits])
+    left_out = len(answer.hits) - len(results)
+    extra = [Notice("clipped", f"{left_out} results did not fit the character limit", "raise limits.maxInjectedChars")]
+    return {
+        "results": results,
+        "outcome": _outcome(answer),
+        "backend": answer.engine,
+        "provider": answer.provider,
+        "model": answer.model,
+        "mode": answer.mode,
+        "citations": memory.citations,
+        **({"fallback": fallback_json(answer.fallback)} if answer.fallback else {}),
+        **({"embeddingFallback": fallback_json(answer.embedding_fallback)} if answer.embedding_fallback else {}),
+        **({"pending": pending_json(answer.pending)} if answer.pending else {}),
+        "notices": [notice_json(notice) for notice in (*notices, *answer.notices, *(extra if left_out else ()))],
+        **({"explain": answer.explain} if answer.explain is not None else {}),
+    }
+
+
+def _outcome(answer: Answer) -> Outcome:
+    if answer.partial:
+        return Outcome.PARTIAL
+    return Outcome.HITS if answer.hits else Outcome.NO_MATCH
+
+
+def _result(hit: Hit, *, cite: bool) -> dict[str, Any]:
+    citation = f"{hit.path}#L{hit.start_line}"
+    if hit.end_line != hit.start_line:
+        citation += f"-L{hit.end_line}"
+    return {
+        "path": hit.path,
+        "startLine": hit.start_line,
+        "endLine": hit.end_line,
+        "score": round(hit.score, 4),
+        "snippet": f"{hit.snippet.strip()}\n\nSource: {citation}" if cite else hit.snippet,
+        "source": hit.source,
+        **({"citation": citation} if cite else {}),
+        "corpus": hit.source,
+        "provenance": {"root": hit.root, "kind": hit.kind, "trusted": hit.trusted},
+        **({"partial": True} if hit.partial else {}),
+        **({"vectorScore": round(hit.vector_score, 4)} if hit.vector_score is not None else {}),
+        **({"textScore": round(hit.text_score, 4)} if hit.text_score is not None else {}),
+        **({"explain": hit.explain} if hit.explain is not None else {}),
+    }
+
+
+def within(max_chars: int, results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The leading results whose snippets, footers included, fit together into `max_chars` code points."""
+    kept: list[dict[str, Any]] = []
+    used = 0
+    for result in results:
+        used += len(result["snippet"])
+        if used > max_chars:
+            break
+        kept.append(result)
+    return kept
+
+
+def _empty(memory: Memory, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "results": [],
+        "outcome": outcome,
+        "backend": None,
+        "provider": None,
+        "model": None,
+        "mode": None,
+        "citations": memory.citations,
+        "notices": [],
+    }
+
+
+def _disabled(memory: Memory) -> dict[str, Any]:
+    return {
+        **_empty(memory, Outcome.DISABLED),
+        "disabled": True,
+        "error": "memory search is disabled for this agent",
+        "action": "set memorySearch.enabled to true",
+    }
+
+
+def _unavailable(memory: Memory, error: BackendError) -> dict[str, Any]:
+    return {
+        **_empty(memory, Outcome.UNAVAILABLE),
+        "disabled": True,
+        "unavailable": True,
+        "error": error.message,
+        "reason": error.failure,
+        "warning": "Memory search is unavailable: no engine could answer.",
+        "action": error.hint or "Run `qmd-sidecar status` on the host and retry memory_search.",
+    }

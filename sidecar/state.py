@@ -1,0 +1,86 @@
+"""The state folder: private, and owned by one daemon at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import orjson
+
+from sidecar.errors import StartupError
+
+
+class StateLock:
+    """`<stateDir>/sidecar.lock`, held with flock for the daemon's life. The content is for people only."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self.path = state_dir / "sidecar.lock"
+        self._descriptor = -1
+
+    def __enter__(self) -> Self:
+        private_folder(self.path.parent)
+        self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.read(self._descriptor, 200).decode("utf-8", errors="replace").strip()
+            os.close(self._descriptor)
+            raise StartupError(
+                "already_running",
+                f"another daemon owns {self.path.parent} ({holder or 'unknown holder'})",
+                hint="stop it with: qmd-sidecar stop, or choose another folder with --state-dir",
+            ) from None
+        os.ftruncate(self._descriptor, 0)
+        os.write(self._descriptor, orjson.dumps({"pid": os.getpid(), "startedAt": int(time.time())}))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._descriptor)
+
+
+def private_folder(path: Path) -> Path:
+    """Make a folder that only we can enter. Raises `StartupError` when it cannot be made or written."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise PermissionError(13, "not writable")
+    except OSError as error:
+        raise StartupError(
+            "state_folder_unusable",
+            f"cannot use {path}: {error.strerror}",
+            hint="choose another folder with --state-dir",
+        ) from error
+    return path
+
+
+def runtime_folder(environ_runtime_dir: str | None) -> Path:
+    """Where this user's daemons meet: turn files and the pointer for clients. Private, and not a link."""
+    base = Path(environ_runtime_dir) if environ_runtime_dir else Path(tempfile.gettempdir())
+    folder = base / ("qmd-sidecar" if environ_runtime_dir else f"qmd-sidecar-{os.getuid()}")
+    private_folder(folder)
+    info = folder.lstat()
+    if folder.is_symlink() or info.st_uid != os.getuid():
+        raise StartupError(
+            "runtime_folder_unusable", f"{folder} is not ours", hint="set XDG_RUNTIME_DIR to a private folder"
+        )
+    folder.chmod(0o700)
+    return folder
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Replace a file in one step, readable by us alone."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

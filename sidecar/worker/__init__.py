@@ -1,0 +1,1 @@
+"""The one process that does CPU-bound Python: indexing and embedding, away from the loop that answers."""

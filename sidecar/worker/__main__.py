@@ -1,0 +1,119 @@
+"""The worker's side: read a request a line, answer a line. Ends when its standard input does.
+
+Queries' embeddings are answered at once on the main thread; index jobs queue on a second one, so that a search
+never waits for a sync.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import queue
+import sys
+import threading
+from functools import lru_cache
+from typing import Any, BinaryIO
+
+import orjson
+
+from backends.base import BackendError, Failure
+from backends.builtin import EmbeddingSpec, IndexJob, run_index_job
+from backends.embedding import Embedder, create
+
+NICENESS = 5
+#: A query's embedding shares the interpreter with indexing; the default of 5 ms would be felt in every search.
+SWITCH_INTERVAL_S = 0.0005
+
+
+class Replies:
+    """Writes replies from both threads, one whole line at a time."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._lock = threading.Lock()
+
+    def send(self, **message: Any) -> None:
+        """Send one line. Raises `BrokenPipeError` when the daemon is gone."""
+        line = orjson.dumps(message, default=str) + b"\n"
+        with self._lock:
+            self._stream.write(line)
+            self._stream.flush()
+
+
+_loading = threading.Lock()
+
+
+def embedder(spec: EmbeddingSpec) -> Embedder | None:
+    """The embedder of a spec, loaded once and shared by both threads."""
+    with _loading:
+        return _loaded(spec)
+
+
+@lru_cache(maxsize=4)
+def _loaded(spec: EmbeddingSpec) -> Embedder | None:
+    return create(spec)
+
+
+def embed_query(args: dict[str, Any]) -> str | None:
+    """A query's vector as base64 of little-endian float32, or None without a semantic model."""
+    model = embedder(EmbeddingSpec(**args["spec"]))
+    if model is None:
+        return None
+    return base64.b64encode(model.embed_query(args["text"]).astype("<f4").tobytes()).decode()
+
+
+def index(args: dict[str, Any], replies: Replies, request_id: int) -> Any:
+    """Run one index job; every progress report is also a sign of life."""
+    job = IndexJob.from_json(orjson.dumps(args))
+    return run_index_job(
+        job, embedder_for=embedder, report=lambda progress: replies.send(id=request_id, progress=progress)
+    )
+
+
+def serve(requests: BinaryIO, replies: Replies) -> None:
+    """Answer until the requests end."""
+    jobs: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    threading.Thread(target=_work, args=(jobs, replies), daemon=True).start()
+    for line in requests:
+        message = orjson.loads(line)
+        if message["op"] == "embed_query":
+            _answer(message, replies)
+        else:
+            jobs.put(message)
+
+
+def _work(jobs: queue.SimpleQueue[dict[str, Any]], replies: Replies) -> None:
+    while True:
+        _answer(jobs.get(), replies)
+
+
+def _answer(message: dict[str, Any], replies: Replies) -> None:
+    request_id, args = message["id"], message["args"]
+    try:
+        result = embed_query(args) if message["op"] == "embed_query" else index(args, replies, request_id)
+    except BackendError as error:
+        replies.send(id=request_id, error={"failure": error.failure, "message": error.message, "hint": error.hint})
+    except BrokenPipeError:
+        os._exit(0)
+    except Exception as error:  # noqa: BLE001 - the daemon decides what a failed job means
+        # The class and not the text: an exception may quote what it read.
+        where = f"{type(error).__name__} in the worker"
+        replies.send(id=request_id, error={"failure": Failure.EXITED, "message": where, "hint": ""})
+        sys.excepthook(type(error), error, error.__traceback__)
+    else:
+        replies.send(id=request_id, result=result)
+
+
+def main() -> None:
+    """Take over standard output for replies, step behind the daemon in priority, and serve."""
+    replies = Replies(os.fdopen(os.dup(1), "wb"))
+    # Whatever a library prints must not end up between two replies.
+    os.dup2(2, 1)
+    os.nice(NICENESS)
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    serve(sys.stdin.buffer, replies)
+    # The daemon is gone: an index job in progress is safe to drop, a transaction is whole or absent.
+    os._exit(0)
+
+
+main()

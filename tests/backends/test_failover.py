@@ -1,0 +1,292 @@
+"""Two engines behind a breaker: who answers, in time, and what the answer says about it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from backends.base import (
+    Answer,
+    BackendError,
+    BackendStatus,
+    Failure,
+    Hit,
+    Mode,
+    Query,
+    SyncReport,
+    SyncRequest,
+)
+from backends.breaker import State
+from backends.corpus import Kind
+from backends.failover import PROBE_WORDS, Failover
+
+Act = Callable[[Query], Awaitable[Answer]]
+
+
+def hit(path: str, start: int, end: int, score: float) -> Hit:
+    """A passage of one file."""
+    return Hit(
+        root="memory-dir",
+        relative=path,
+        path=path,
+        kind=Kind.DAILY,
+        trusted=True,
+        start_line=start,
+        end_line=end,
+        snippet="text",
+        score=score,
+    )
+
+
+@dataclass
+class Engine:
+    """An engine whose behaviour is a function, and which remembers what it was asked."""
+
+    name: str
+    act: Act
+    asked: list[Query] = field(default_factory=list)
+
+    async def search(self, query: Query) -> Answer:
+        """Behave as told."""
+        self.asked.append(query)
+        return await self.act(query)
+
+    async def sync(self, request: SyncRequest) -> SyncReport:
+        """One changed file."""
+        return SyncReport(engine=self.name, ran=True, changed=1)
+
+    def status(self) -> BackendStatus:
+        """Always ready."""
+        return BackendStatus(backend=self.name, ready=True)
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
+def answering(name: str, *hits: Hit) -> Act:
+    """Answer at once."""
+
+    async def act(query: Query) -> Answer:
+        return Answer(hits=hits, engine=name, via="test", mode=query.mode)
+
+    return act
+
+
+def failing(failure: Failure) -> Act:
+    """Fail at once."""
+
+    async def act(query: Query) -> Answer:
+        raise BackendError(failure, "as told")
+
+    return act
+
+
+async def deaf(query: Query) -> Answer:
+    """Never answer, and ignore every deadline."""
+    await asyncio.Event().wait()
+    raise AssertionError
+
+
+async def punctual(query: Query) -> Answer:
+    """Hang, but keep the deadline that was given."""
+    await asyncio.sleep(max(0.0, query.deadline_at - time.monotonic()))
+    raise BackendError(Failure.TIMEOUT, "too late")
+
+
+def question(timeout_s: float = 5.0) -> Query:
+    """A search with `timeout_s` seconds to go."""
+    return Query(
+        text="where is it", max_results=6, min_score=0, max_chars=700, deadline_at=time.monotonic() + timeout_s
+    )
+
+
+def pair(act: Act, **options: bool) -> tuple[Failover, Engine, Engine]:
+    """A first engine that behaves as told, and a second that always answers."""
+    first, second = Engine("qmd", act), Engine("builtin", answering("builtin"))
+    return Failover(first, second, **options), first, second
+
+
+async def until(condition: Callable[[], bool], *, deadline_s: float = 10.0) -> None:
+    """Wait for a condition, and fail when it does not come."""
+    async with asyncio.timeout(deadline_s):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+def test_a_working_first_engine_answers_alone() -> None:
+    """The second engine is not even asked."""
+
+    async def scenario() -> None:
+        both, _, second = pair(answering("qmd"))
+        answer = await both.search(question())
+        assert (answer.engine, answer.fallback, second.asked) == ("qmd", None, [])
+        await both.close()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("failure", [failure for failure in Failure if failure is not Failure.TIMEOUT])
+def test_the_failing_call_itself_is_answered_and_says_why(failure: Failure) -> None:
+    """Whatever the first engine says, the caller gets the second one's answer with the reason."""
+
+    async def scenario() -> None:
+        both, _, _ = pair(failing(failure))
+        answer = await both.search(question())
+        assert answer.engine == "builtin"
+        assert answer.fallback is not None
+        assert (answer.fallback.origin, answer.fallback.reason) == ("qmd", failure)
+        await both.close()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("hanging", [deaf, punctual])
+def test_a_hanging_engine_is_replaced_before_the_deadline(hanging: Act) -> None:
+    """The second engine starts beside it and its answer is there in time."""
+
+    async def scenario() -> None:
+        both, _, _ = pair(hanging)
+        query = question(1.0)
+        answer = await both.search(query)
+        assert time.monotonic() < query.deadline_at
+        assert answer.fallback is not None
+        assert answer.fallback.reason is Failure.TIMEOUT
+        await both.close()
+
+    asyncio.run(scenario())
+
+
+def test_one_late_answer_does_not_open_the_breaker_but_two_in_a_row_do() -> None:
+    """A single time-out is weather."""
+
+    async def scenario() -> None:
+        both, first, _ = pair(punctual)
+        await both.search(question(0.2))
+        assert both.breaker.closed
+        await both.search(question(0.2))
+        assert not both.breaker.closed
+        await both.search(question(0.2))
+        assert len(first.asked) == 2, "an open breaker asks the first engine nothing"
+        await both.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_late_answer_after_a_good_one_starts_the_count_again() -> None:
+    """Time-outs count only in a row."""
+
+    async def scenario() -> None:
+        both, first, _ = pair(punctual)
+        await both.search(question(0.2))
+        first.act = answering("qmd")
+        await both.search(question())
+        first.act = punctual
+        await both.search(question(0.2))
+        assert both.breaker.closed
+        await both.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_recovered_engine_is_used_again_without_a_restart() -> None:
+    """A probe through the real search path, with fixed words, closes the breaker."""
+
+    async def scenario() -> None:
+        both, first, _ = pair(failing(Failure.EXITED))
+        await both.search(question())
+        first.act = answering("qmd")
+        await until(lambda: both.breaker.closed)
+        probe = first.asked[-1]
+        assert (probe.text, probe.mode, probe.max_chars) == (PROBE_WORDS, Mode.SEARCH, 700)
+        assert (await both.search(question())).engine == "qmd"
+        assert both.status().fallback is None
+        await both.close()
+
+    asyncio.run(scenario())
+
+
+def test_probes_that_fail_come_at_growing_pauses_and_name_the_newest_reason() -> None:
+    """The pause doubles; since stays."""
+
+    async def scenario() -> None:
+        both, first, _ = pair(failing(Failure.EXITED))
+        answer = await both.search(question())
+        first.act = failing(Failure.LOCKED)
+        await until(lambda: both.breaker.state is State.OPEN and both.breaker.pause_s == 2.0)
+        fallback = both.status().fallback
+        assert fallback is not None
+        assert answer.fallback is not None
+        assert (fallback.reason, fallback.since) == (Failure.LOCKED, answer.fallback.since)
+        await both.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_first_engine_that_was_only_wanted_if_present_is_no_degradation() -> None:
+    """With `optional`, `missing` is not reported; any other failure is."""
+
+    async def scenario() -> None:
+        both, _, _ = pair(failing(Failure.MISSING), optional=True)
+        assert (await both.search(question())).fallback is None
+        assert both.status().fallback is None
+        await both.close()
+        broken, _, _ = pair(failing(Failure.BROKEN_INSTALL), optional=True)
+        assert (await broken.search(question())).fallback is not None
+        await broken.close()
+
+    asyncio.run(scenario())
+
+
+def test_when_no_engine_can_answer_the_error_is_typed() -> None:
+    """Both down: a `BackendError`, not whatever the second one raised inside."""
+
+    async def scenario() -> None:
+        both = Failover(Engine("qmd", failing(Failure.MISSING)), Engine("builtin", failing(Failure.INDEX_LOST)))
+        with pytest.raises(BackendError) as caught:
+            await both.search(question())
+        assert caught.value.failure is Failure.INDEX_LOST
+        await both.close()
+
+    asyncio.run(scenario())
+
+
+def test_merge_keeps_the_best_passages_of_both_and_no_line_twice() -> None:
+    """Of two passages that share lines the better one stays."""
+
+    async def scenario() -> None:
+        first = Engine("qmd", answering("qmd", hit("a.md", 1, 4, 0.5), hit("b.md", 1, 2, 0.4)))
+        second = Engine("builtin", answering("builtin", hit("a.md", 3, 6, 0.9), hit("c.md", 1, 1, 0.1)))
+        both = Failover(first, second, merge=True)
+        answer = await both.search(question())
+        assert [(h.path, h.score) for h in answer.hits] == [("a.md", 0.9), ("b.md", 0.4), ("c.md", 0.1)]
+        await both.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_sync_reaches_both_engines() -> None:
+    """The second choice stays fresh while the first one answers."""
+
+    async def scenario() -> None:
+        both, _, _ = pair(answering("qmd"))
+        report = await both.sync(SyncRequest(reason="test"))
+        assert (report.engine, report.changed) == ("builtin+qmd", 2)
+        await both.close()
+
+    asyncio.run(scenario())
+
+
+def test_closing_ends_the_probes() -> None:
+    """No task is left behind."""
+
+    async def scenario() -> None:
+        both, _, _ = pair(failing(Failure.EXITED))
+        await both.search(question())
+        await both.close()
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(scenario())

@@ -1,0 +1,62 @@
+"""The state folder has one owner; private files are replaced in one step."""
+
+from __future__ import annotations
+
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sidecar.errors import StartupError
+from sidecar.state import StateLock, private_folder, runtime_folder, write_private
+
+HOLDER = """
+import sys
+from pathlib import Path
+from sidecar.state import StateLock
+with StateLock(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_second_daemon_is_refused_and_told_who_holds_the_folder(tmp_path: Path) -> None:
+    """Across processes."""
+    command = [sys.executable, "-c", HOLDER, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(StartupError, match=f'"pid":{holder.pid}'), StateLock(tmp_path):
+            pass
+        holder.kill()
+    with StateLock(tmp_path):
+        assert True, "a lock dies with its holder"
+
+
+def test_folders_and_files_are_private(tmp_path: Path) -> None:
+    """0700 and 0600, replaced whole."""
+    folder = private_folder(tmp_path / "state")
+    write_private(folder / "f", b"one")
+    write_private(folder / "f", b"two")
+    assert (folder / "f").read_bytes() == b"two"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE((folder / "f").stat().st_mode) == 0o600
+    assert [entry.name for entry in folder.iterdir()] == ["f"]
+
+
+def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
+    """A file stands in the way."""
+    (tmp_path / "state").write_text("", encoding="utf-8")
+    with pytest.raises(StartupError) as caught:
+        private_folder(tmp_path / "state" / "inner")
+    assert caught.value.code == "state_folder_unusable"
+
+
+def test_the_runtime_folder_may_not_be_a_link(tmp_path: Path) -> None:
+    """Turn files and pointers do not follow a link that somebody laid."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "qmd-sidecar").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StartupError):
+        runtime_folder(str(tmp_path))
