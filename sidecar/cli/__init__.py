@@ -1,0 +1,59 @@
+"""The command `qmd-sidecar`: one module per verb, loaded when it is asked for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from difflib import get_close_matches
+from importlib import import_module
+
+import click
+
+from sidecar import __version__
+from sidecar.cli.exits import EPILOG
+
+#: The verbs, in the order of `--help`. Each is the name of its module and of the command in it.
+VERBS = ("run", "search", "get", "status", "agents", "sync", "stop", "config", "version")
+#: Names that work and are not listed.
+ALIASES = {"index": "sync"}
+
+
+class _LazyGroup(click.Group):
+    """Imports one verb at a time: `status` must not pay for `run`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        name = ALIASES.get(cmd_name, cmd_name)
+        if name not in VERBS:
+            return None
+        command = getattr(import_module(f"sidecar.cli.{name}"), name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError:
+            near = get_close_matches(args[0], VERBS, n=1)
+            suggestion = f" Did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"No such verb {args[0]!r}.{suggestion}", ctx) from None
+
+
+@click.group(cls=_LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="qmd-sidecar", message="%(prog)s %(version)s")
+def command() -> None:
+    """A local daemon that keeps an agent's Markdown memory searchable, with QMD and without it."""
+
+
+def main() -> None:
+    """Run the command line; ends the process with one of the documented exit codes."""
+    try:
+        command(prog_name="qmd-sidecar")
+    except BrokenPipeError:
+        # `qmd-sidecar search x | head`: the reader is gone and wants nothing more, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

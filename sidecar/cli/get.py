@@ -1,0 +1,98 @@
+"""`qmd-sidecar get`: read lines of a memory file."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sidecar.cli import words
+from sidecar.cli.exits import Exit, VerbError, print_json, say, verb
+from sidecar.cli.options import agent_option, choose_agent, connect, shared_options
+from sidecar.cli.terminal import printable
+
+_PLACE = re.compile(r"(?P<path>.+?)(?::(?P<first>\d+)(?:(?P<joint>[:-])(?P<second>\d+))?)?", re.DOTALL)
+
+
+@click.command()
+@click.argument("place", metavar="PATH[:LINE[:COUNT]]")
+@agent_option
+@click.option("--session", metavar="KEY", help="Read as this session would: its scope applies.")
+@shared_options
+@verb
+def get(
+    place: str,
+    agent: str | None,
+    session: str | None,
+    config: Path | None,
+    state_dir: Path | None,
+    socket: Path | None,
+    as_json: bool,
+) -> Exit:
+    """Print lines of a memory file.
+
+    PATH is what search shows; PATH:FIRST-LAST works as well.
+    """
+    path, first, count = parse_place(place)
+    client = connect(config, state_dir, socket)
+    chosen = choose_agent(client, agent)
+    key = session or f"agent:{chosen}:cli:direct:get"
+    # `from` is a keyword of Python, hence the mapping.
+    reply = client.get(chosen, **{"path": path, "from": first, "lines": count, "sessionKey": key})
+    if as_json:
+        print_json(reply)
+    else:
+        show(reply)
+    return reading_exit(reply)
+
+
+def parse_place(place: str) -> tuple[str, int | None, int | None]:
+    """Split `PATH`, `PATH:LINE`, `PATH:LINE:COUNT` or `PATH:FIRST-LAST` into path, first line and number of lines."""
+    match = _PLACE.fullmatch(place)
+    if match is None:
+        raise VerbError(Exit.USAGE, "bad_place", "the path is empty", hint="qmd-sidecar get MEMORY.md:1:20")
+    first, second = (int(match[name]) if match[name] else None for name in ("first", "second"))
+    if first is None or second is None:
+        return match["path"], first, None
+    count = second if match["joint"] == ":" else second - first + 1
+    if first < 1 or count < 1:
+        raise VerbError(Exit.USAGE, "bad_place", "lines are counted from 1", hint="PATH:LINE:COUNT or PATH:FIRST-LAST")
+    return match["path"], first, count
+
+
+def reading_exit(reply: Mapping[str, Any]) -> Exit:
+    """The exit code of a reading; a file that is not there is a failure here, as it is for `cat`."""
+    if reply.get("denied"):
+        return Exit.DENIED
+    if reply.get("disabled"):
+        return Exit.UNAVAILABLE
+    return Exit.OK if reply.get("text") or reply.get("media") else Exit.FAILURE
+
+
+def show(reply: Mapping[str, Any]) -> None:
+    """Print the lines as they are; on a terminal, without what it would obey. Why there are none goes to talk."""
+    text = str(reply.get("text") or "")
+    if text:
+        text = printable(text) if sys.stdout.isatty() else text
+        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+        sys.stdout.flush()
+        if reply.get("nextFrom"):
+            following = f"{reply.get('path')}:{reply['nextFrom']}"
+            say(f"more: qmd-sidecar get {shlex.quote(following)}")
+        return
+    say(_why_empty(reply))
+
+
+def _why_empty(reply: Mapping[str, Any]) -> str:
+    if reply.get("denied"):
+        return f"Denied by scope: {words.denial(reply['denied'])}."
+    if reply.get("disabled"):
+        return str(reply.get("error") or "Memory is turned off in the configuration.")
+    if reply.get("media"):
+        return "This is not text; the file itself is the memory."
+    return f"nothing at {printable(str(reply.get('path', 'that path')))}: no such file, or no such line"

@@ -1,0 +1,106 @@
+"""The options that every verb understands, and the way from them to the running daemon."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from sidecar import places
+from sidecar.cli.exits import Exit, VerbError
+from sidecar.client import Client, NotRunningError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class _HomePath(click.Path):
+    """A path in which `~` is expanded: a value from a unit file has met no shell that would have done it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        return Path(os.fsdecode(super().convert(value, param, ctx))).expanduser()
+
+
+def _place(flag: str, variable: str, metavar: str, help_text: str) -> Callable[[Function], Function]:
+    """An option that names a path, on the command line or in the environment."""
+    return click.option(flag, type=_HomePath(), envvar=variable, show_envvar=True, metavar=metavar, help=help_text)
+
+
+_SHARED = (
+    _place("--config", "SIDECAR_CONFIG", "FILE", "The configuration file."),
+    _place("--state-dir", "SIDECAR_STATE_DIR", "DIR", "The folder of the daemon's state."),
+    _place("--socket", "SIDECAR_SOCKET", "PATH", "The daemon's socket."),
+    click.option("--json", "as_json", is_flag=True, help="Print JSON for programs."),
+)
+
+
+def shared_options(function: Function) -> Function:
+    """`--config`, `--state-dir`, `--socket` and `--json`, which every verb understands."""
+    for option in reversed(_SHARED):
+        function = option(function)
+    return function
+
+
+agent_option = click.option("--agent", "-a", metavar="AGENT", help="The agent; may be left out when there is one.")
+
+
+def connect(config: Path | None, state_dir: Path | None, socket: Path | None, *, timeout_s: float = 60.0) -> Client:
+    """A client of the running daemon. Raises `NotRunningError` when nobody listens at any of the possible sockets."""
+    paths = sockets(os.environ, config=config, state_dir=state_dir, socket=socket)
+    clients = [Client(path, timeout_s=timeout_s) for path in paths]
+    for client in clients:
+        with contextlib.suppress(NotRunningError):
+            client.knock()
+            return client
+    # The first place is the one where a person expects it.
+    raise NotRunningError(paths[0])
+
+
+def sockets(
+    environ: Mapping[str, str], *, config: Path | None, state_dir: Path | None, socket: Path | None
+) -> list[Path]:
+    """Where the daemon may listen, best first. A named socket is the only one; never empty.
+
+    A named state folder means the daemon of that folder and no other, so that `stop --state-dir A` cannot stop
+    B, which holds the default socket.
+    """
+    if socket is not None:
+        return [socket]
+    state = state_dir or places.state_dir(environ, config=config)
+    folders = places.run_dirs(environ, state)
+    pointers = [pointer for folder in folders if (pointer := read_pointer(folder / places.POINTER))]
+    wanted = [at for at, owner in pointers if state_dir is None or owner.absolute() == state.absolute()]
+    strange = {at for at, _ in pointers} - set(wanted)
+    usual = [folder / places.SOCKET for folder in folders]
+    found = [*usual[:1], *wanted, *usual[1:]] if state_dir is None else [*wanted, *usual]
+    return [path for path in dict.fromkeys(found) if path not in strange] or usual[-1:]
+
+
+def read_pointer(path: Path) -> tuple[Path, Path] | None:
+    """The socket and the state folder that a running daemon wrote down; None for anything unreadable."""
+    try:
+        pointer = json.loads(path.read_text(encoding="utf-8"))
+        return Path(pointer["socket"]), Path(pointer["stateDir"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def choose_agent(client: Client, named: str | None) -> str:
+    """The agent that is meant: the named one, the only one, or `main`."""
+    if named is not None:
+        return named
+    known = [str(agent.get("id")) for agent in client.agents()]
+    if len(known) == 1:
+        return known[0]
+    if "main" in known:
+        return "main"
+    raise VerbError(
+        Exit.USAGE,
+        "agent_required",
+        f"there are {len(known)} agents and none is called main",
+        hint=f"--agent with one of: {', '.join(known)}",
+    )

@@ -1,0 +1,44 @@
+"""`qmd-sidecar run`: the daemon, in the foreground."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from sidecar.cli.exits import Exit, VerbError, verb
+from sidecar.cli.options import shared_options
+
+
+@click.command()
+@click.option("--tour", is_flag=True, help="Ask one question when ready; make sample notes if there are no notes.")
+@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="How much to log.")
+@shared_options
+@verb
+def run(
+    tour: bool,
+    log_level: str | None,
+    config: Path | None,
+    state_dir: Path | None,
+    socket: Path | None,
+    as_json: bool,
+) -> int:
+    """Start the daemon, in the foreground.
+
+    It ends with Ctrl-C, SIGTERM or `qmd-sidecar stop`.
+    """
+    # Here, not above: only this verb pays for the schema, and a wrong file is told before the engines are loaded.
+    from sidecar import config as configuration
+    from sidecar.cli import tour as guided
+
+    try:
+        settings = configuration.load(config, environ=os.environ, state_dir=state_dir, socket=socket)
+    except configuration.ConfigError as error:
+        raise VerbError(Exit.CONFIGURATION, error.code, str(error), hint="qmd-sidecar config check") from None
+    if tour:
+        settings = guided.with_sample(settings)
+
+    from sidecar import daemon
+
+    return daemon.run(settings, log_level=log_level, on_ready=guided.ask if tour else None)

@@ -1,0 +1,112 @@
+"""`qmd-sidecar search`: ask an agent's memory."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sidecar.cli import words
+from sidecar.cli.exits import Exit, print_json, say, verb
+from sidecar.cli.options import agent_option, choose_agent, connect, shared_options
+from sidecar.cli.terminal import Style, printable
+
+#: The daemon keeps its own deadline; ours is for a daemon that does not.
+GRACE_S = 5.0
+_EMPTY_EXITS = {"denied": Exit.DENIED, "disabled": Exit.UNAVAILABLE, "unavailable": Exit.UNAVAILABLE}
+
+
+@click.command()
+@click.argument("query")
+@agent_option
+@click.option("--max-results", "-n", type=click.IntRange(1, 50), help="At most so many passages.")
+@click.option("--mode", type=click.Choice(["search", "vsearch", "query"]), help="How to search.")
+@click.option("--min-score", type=click.FloatRange(0, 1), help="The least relevance.")
+@click.option("--session", metavar="KEY", help="Search as this session would: its scope applies.")
+@click.option("--timeout-ms", type=click.IntRange(1, 600_000), help="The deadline of the search.")
+@shared_options
+@verb
+def search(
+    query: str,
+    agent: str | None,
+    max_results: int | None,
+    mode: str | None,
+    min_score: float | None,
+    session: str | None,
+    timeout_ms: int | None,
+    config: Path | None,
+    state_dir: Path | None,
+    socket: Path | None,
+    as_json: bool,
+) -> Exit:
+    """Search an agent's memory and show the passages that answer."""
+    timeout_s = 60.0 if timeout_ms is None else timeout_ms / 1000 + GRACE_S
+    client = connect(config, state_dir, socket, timeout_s=timeout_s)
+    chosen = choose_agent(client, agent)
+    reply = client.search(
+        chosen,
+        query=query,
+        maxResults=max_results,
+        mode=mode,
+        minScore=min_score,
+        sessionKey=session or f"agent:{chosen}:cli:direct:search",
+        timeoutMs=timeout_ms,
+    )
+    if as_json:
+        print_json(reply)
+    else:
+        show(reply, query, Style.of())
+    return outcome_exit(reply)
+
+
+def outcome_exit(reply: Mapping[str, Any]) -> Exit:
+    """The exit code of an answer: a search that found nothing has not failed, one that was cut short has."""
+    outcome = str(reply.get("outcome"))
+    if outcome == "partial" and not reply.get("results"):
+        return Exit.TIMEOUT
+    return _EMPTY_EXITS.get(outcome, Exit.OK)
+
+
+def show(reply: Mapping[str, Any], query: str, style: Style) -> None:
+    """Print an answer for a person: passages on standard output, the circumstances on standard error."""
+    results = reply.get("results") or []
+    for result in results:
+        print(heading(result, str(reply.get("backend") or "?"), style))
+        for line in printable(str(result.get("snippet", ""))).splitlines():
+            print(f"    {style.highlight(line, query)}")
+        print(flush=True)
+    if not results:
+        say(words.outcome(reply))
+    say(Style.of(sys.stderr).dim(summary(reply)))
+    for notice in reply.get("notices") or []:
+        say(notice_line(notice))
+
+
+def heading(result: Mapping[str, Any], engine: str, style: Style) -> str:
+    """`path:first-last  score  engine` of one passage."""
+    first, last = result.get("startLine"), result.get("endLine")
+    lines = f"{first}" if first == last else f"{first}-{last}"
+    where = style.bold(f"{printable(str(result.get('path', '?')))}:{lines}")
+    return f"{where}  {float(result.get('score') or 0):.2f}  {style.dim(engine)}"
+
+
+def summary(reply: Mapping[str, Any]) -> str:
+    """One line: how many, how fast, by which engine and why by that one, what is not indexed yet."""
+    pending = reply.get("pending") or {}
+    parts = [
+        words.counted(len(reply.get("results") or []), "result"),
+        f"{reply['tookMs']:.0f} ms" if isinstance(reply.get("tookMs"), int | float) else "",
+        " ".join(str(reply[key]) for key in ("backend", "mode") if reply.get(key)),
+        words.fallback(reply.get("fallback")),
+        f"{words.counted(pending['files'], 'file')} not indexed yet" if pending.get("files") else "",
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def notice_line(notice: Mapping[str, Any]) -> str:
+    """A notice with what to do about it."""
+    action = notice.get("action")
+    return printable(f"note: {notice.get('message', notice.get('code', ''))}" + (f" ({action})" if action else ""))

@@ -1,0 +1,69 @@
+"""`qmd-sidecar sync`: bring indexes up to date now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sidecar.cli import words
+from sidecar.cli.exits import Exit, print_json, say, verb
+from sidecar.cli.options import connect, shared_options
+from sidecar.cli.terminal import printable
+
+#: A first build over many notes with vectors takes minutes; an hour means that nothing moves any more.
+WAIT_S = 3600.0
+
+
+@click.command()
+@click.argument("agents", metavar="[AGENT]...", nargs=-1)
+@click.option("--force", is_flag=True, help="Rebuild, even where nothing changed.")
+@click.option("--wait", is_flag=True, help="Return when it is done, and say what was done.")
+@shared_options
+@verb
+def sync(
+    agents: tuple[str, ...],
+    force: bool,
+    wait: bool,
+    config: Path | None,
+    state_dir: Path | None,
+    socket: Path | None,
+    as_json: bool,
+) -> Exit:
+    """Bring indexes up to date with the files now.
+
+    Of every agent when none is named. Without this verb it happens at the configured interval.
+    """
+    client = connect(config, state_dir, socket, timeout_s=WAIT_S if wait else 60)
+    chosen = agents or [str(agent["id"]) for agent in client.agents()]
+    replies: dict[str, dict[str, Any]] = {}
+    for agent in chosen:
+        replies[agent] = client.sync(agent, force=force, embed=True, wait=wait)
+        if not as_json:
+            show(agent, replies[agent])
+    if as_json:
+        print_json({"agents": replies})
+    return Exit.OK
+
+
+def show(agent: str, reply: Mapping[str, Any]) -> None:
+    """What was done for one agent: one line per engine, one per file that was skipped."""
+    reports = reply.get("reports") or []
+    if not reports:
+        say(f"{printable(agent)}: {'queued' if reply.get('queued') else 'nothing to do'}")
+    for report in reports:
+        print(printable(f"{agent}: {report.get('engine')} {done(report)}"), flush=True)
+        for path, reason in (report.get("skipped") or {}).items():
+            say(printable(f"  skipped {path}: {reason}"))
+
+
+def done(report: Mapping[str, Any]) -> str:
+    """One engine's report as a sentence."""
+    detail = f" ({report['detail']})" if report.get("detail") else ""
+    if not report.get("ran"):
+        return f"had nothing to do{detail}"
+    counts = ", ".join(f"{report.get(key, 0)} {key}" for key in ("changed", "removed", "unchanged", "embedded"))
+    skipped = words.counted(len(report.get("skipped") or {}), "file")
+    return f"{counts}, {skipped} skipped, {float(report.get('tookMs') or 0):.0f} ms{detail}"

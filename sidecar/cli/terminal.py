@@ -1,0 +1,120 @@
+"""What a terminal can show: colour, links, and text that cannot take it over.
+
+Memory text is data. On a terminal an escape sequence inside it could move the cursor, change the title or
+forge output, so control characters are shown as the replacement character.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_WORD = re.compile(r"\w+")
+
+
+def printable(text: str) -> str:
+    """The text with everything gone that a terminal would obey; line ends and tabs stay."""
+    return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n"))
+
+
+def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether to colour this stream: `NO_COLOR`, then `FORCE_COLOR`, then a terminal that is not dumb."""
+    if environ.get("NO_COLOR"):
+        return False
+    if environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and environ.get("TERM") != "dumb"
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """Marks up text when `colour` is on, else returns it as it is."""
+
+    colour: bool
+
+    @classmethod
+    def of(cls, stream: TextIO | None = None) -> Style:
+        """The style that suits a stream (standard output)."""
+        return cls(wants_colour(stream or sys.stdout, os.environ))
+
+    def bold(self, text: str) -> str:
+        """Emphasis."""
+        return self._wrapped(text, "1")
+
+    def dim(self, text: str) -> str:
+        """Less important."""
+        return self._wrapped(text, "2")
+
+    def good(self, text: str) -> str:
+        """All is well."""
+        return self._wrapped(text, "32")
+
+    def busy(self, text: str) -> str:
+        """Under way."""
+        return self._wrapped(text, "36")
+
+    def warn(self, text: str) -> str:
+        """Degraded."""
+        return self._wrapped(text, "33")
+
+    def highlight(self, text: str, query: str) -> str:
+        """The text with the words of the query marked, whatever their case."""
+        words = {word for word in _WORD.findall(query) if len(word) > 2 or not word.isascii()}
+        if not self.colour or not words:
+            return text
+        longest_first = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+        return re.sub(longest_first, lambda match: self._wrapped(match[0], "1;33"), text, flags=re.IGNORECASE)
+
+    def _wrapped(self, text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colour and text else text
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines with aligned columns; the first row is the heading. Cells hold no colour yet."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def ago(moment: float | str | None, *, now: dt.datetime) -> str:
+    """How long ago, or in how long, in words of a person; a dash when unknown.
+
+    `moment` is Unix time in seconds or RFC 3339.
+    """
+    at = _moment(moment)
+    if at is None:
+        return "-"
+    seconds = (now - at).total_seconds()
+    return f"{duration(seconds)} ago" if seconds >= 0 else f"in {duration(-seconds)}"
+
+
+def _moment(moment: float | str | None) -> dt.datetime | None:
+    try:
+        if isinstance(moment, str):
+            parsed = dt.datetime.fromisoformat(moment)
+            return parsed if parsed.tzinfo else parsed.replace(tzinfo=dt.UTC)
+        return None if moment is None else dt.datetime.fromtimestamp(moment, dt.UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def duration(seconds: float) -> str:
+    """A span of time with its largest unit: `8s`, `3m`, `5h`, `2d`."""
+    for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        if seconds >= size:
+            return f"{int(seconds // size)}{unit}"
+    return f"{max(0, int(seconds))}s"
+
+
+def size(count_bytes: float) -> str:
+    """A number of bytes for people, in powers of 1024: `812 B`, `37 MB`."""
+    for unit in ("B", "KB", "MB"):
+        if count_bytes < 1024:
+            return f"{count_bytes:.0f} {unit}"
+        count_bytes /= 1024
+    return f"{count_bytes:.1f} GB"

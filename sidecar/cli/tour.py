@@ -1,0 +1,174 @@
+"""What `run --tour` shows: one real question, its answer, and how to ask the next one.
+
+Somebody who starts the daemon for the first time may have no notes. Then the tour writes a few into the state
+folder, never into a workspace, and points the first agent at them for this run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import json
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sidecar.cli import words
+from sidecar.cli.search import heading, notice_line
+from sidecar.cli.terminal import Style, printable
+from sidecar.client import Client, ClientError, DeadlineError
+
+if TYPE_CHECKING:
+    from sidecar.config import AgentSettings, Settings
+
+#: How long the tour waits for the first index before it asks anyway.
+FIRST_INDEX_S = 60.0
+SAMPLE_FOLDER = "sample-workspace"
+SAMPLE_QUESTION = "Why did we move the nightly backup to half past two?"
+_MAX_QUESTION_CHARS = 200
+
+_LONG_TERM = """# Long-term memory
+
+## People
+- Marta runs the harbour office. She prefers short messages before nine in the morning.
+- Jonas repairs the tide gauge and is allergic to walnuts.
+
+## Decisions
+- Invoices go out on the first working day of a month, never on a Friday.
+- The ferry timetable is kept in the shared calendar; paper copies are out of date.
+"""
+_NOTES = (
+    """# Tide gauge
+
+Jonas replaced the float of the tide gauge. The old one had a crack below the water line.
+The new serial number is TG-4417; the warranty ends in three years.
+""",
+    """# Backups
+
+The nightly backup collided with the database vacuum and took four hours.
+We moved the backup to half past two, because the vacuum is always finished by two o'clock.
+First run after the change: 38 minutes.
+""",
+    """# Boat to the island
+
+The summer boat leaves at 06:40 from pier three. Dogs travel free, bicycles cost four euros.
+Marta booked the cabin with the blue door for the second weekend.
+""",
+)
+
+
+def with_sample(settings: Settings) -> Settings:
+    """The settings, with the first agent on sample notes if it has none: no configuration file and no workspace."""
+    agent = first_agent(settings)
+    if settings.path is not None or agent.workspace.exists():
+        return settings
+    sample = make_sample(settings.state_dir, today=dt.datetime.now(agent.timezone).date())
+    return replace(settings, agents=settings.agents | {agent.id: replace(agent, workspace=sample)})
+
+
+def first_agent(settings: Settings) -> AgentSettings:
+    """The agent that the tour asks: `main`, else the first of the configuration."""
+    return settings.agents.get("main") or next(iter(settings.agents.values()))
+
+
+def make_sample(state_dir: Path, *, today: dt.date) -> Path:
+    """Write the sample workspace unless it is there already, and return its folder."""
+    workspace = state_dir / SAMPLE_FOLDER
+    memory = workspace / "memory"
+    if memory.exists():
+        return workspace
+    state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    memory.mkdir(mode=0o700, parents=True)
+    (workspace / "MEMORY.md").write_text(_LONG_TERM, encoding="utf-8")
+    for age_days, text in enumerate(_NOTES, start=1):
+        (memory / f"{today - dt.timedelta(days=age_days)}.md").write_text(text, encoding="utf-8")
+    return workspace
+
+
+def ask(settings: Settings) -> None:
+    """Ask the running daemon one question about the agent's notes, and print the answer and what to try next.
+
+    Runs in a thread beside the daemon; a failure is told and ends only the tour.
+    """
+    agent = first_agent(settings)
+    question = question_about(agent.workspace)
+    try:
+        lines = list(_answer(settings, agent.id, question)) if question else _no_notes(agent.workspace)
+    except ClientError as error:
+        lines = [f"The tour could not ask its question: {error.message}", f"try: {error.hint or 'qmd-sidecar status'}"]
+    print("\n".join([*lines, "", f"Socket    {settings.socket}", *_next_steps(settings, agent.id, question)]))
+    print("Ctrl-C stops the daemon.", flush=True)
+
+
+def _answer(settings: Settings, agent: str, question: str) -> Iterator[str]:
+    with contextlib.suppress(DeadlineError):
+        Client(settings.socket, timeout_s=FIRST_INDEX_S).sync(agent, wait=True)
+    reply = Client(settings.socket).search(agent, query=question, maxResults=3, sessionKey=_session(agent))
+    style = Style.of(sys.stdout)
+    yield f"Question  {style.bold(printable(question))}"
+    yield f"Answer    by {engine(reply)}"
+    yield ""
+    results = reply.get("results") or []
+    for result in results:
+        yield f"  {heading(result, str(reply.get('backend')), style)}"
+        yield from (f"      {style.highlight(line, question)}" for line in _snippet(result))
+    if not results:
+        yield f"  {words.outcome(reply)}"
+    yield from (f"  {notice_line(notice)}" for notice in reply.get("notices") or [])
+
+
+def _snippet(result: Mapping[str, Any]) -> list[str]:
+    return printable(str(result.get("snippet", ""))).splitlines()
+
+
+def engine(reply: Mapping[str, Any]) -> str:
+    """The engine that answered, with the reason if it was not the first choice."""
+    why = words.fallback(reply.get("fallback"))
+    return f"{reply.get('backend')} in {float(reply.get('tookMs') or 0):.0f} ms" + (f" ({why})" if why else "")
+
+
+def _no_notes(workspace: Path) -> list[str]:
+    today = dt.datetime.now().astimezone().date()
+    return [f"There are no notes in {workspace} yet.", f"Write one, for example {workspace}/memory/{today}.md"]
+
+
+def _next_steps(settings: Settings, agent: str, question: str | None) -> list[str]:
+    body = json.dumps({"query": question or "what did we decide?", "sessionKey": _session(agent)}, ensure_ascii=False)
+    url = f"http://localhost/v1/agents/{agent}/memory_search"
+    return [
+        f"Try       qmd-sidecar search --socket {shlex.quote(str(settings.socket))} 'your own question'",
+        f"          curl -s --unix-socket {shlex.quote(str(settings.socket))} {url} -d {shlex.quote(body)}",
+    ]
+
+
+def _session(agent: str) -> str:
+    return f"agent:{agent}:cli:direct:tour"
+
+
+def question_about(workspace: Path) -> str | None:
+    """A question that the workspace can answer: the sample's own, else the first line of the newest note."""
+    if workspace.name == SAMPLE_FOLDER:
+        return SAMPLE_QUESTION
+    newest = sorted(_notes(workspace), reverse=True)[:20]
+    return next((line for _, path in newest if (line := first_line(path))), None)
+
+
+def _notes(workspace: Path) -> Iterator[tuple[float, Path]]:
+    """The notes with their times; one that vanishes meanwhile is no note."""
+    for path in (workspace / "MEMORY.md", workspace / "memory.md", *(workspace / "memory").rglob("*.md")):
+        with contextlib.suppress(OSError):
+            yield path.stat().st_mtime, path
+
+
+def first_line(path: Path) -> str | None:
+    """The first heading or line of a note that says something, without its Markdown; None when there is none."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            plain = (line.strip().strip("#*->_` ") for line in lines)
+            found = next((line for line in plain if len(line) > 3), None)
+    except OSError:
+        return None
+    return found[:_MAX_QUESTION_CHARS] if found else None

@@ -1,0 +1,58 @@
+"""What codes mean, in words: outcomes of a search, and why the first engine did not answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+#: The failure classes of an engine.
+REASONS = {
+    "missing": "qmd was not found on PATH",
+    "broken_install": "the installed qmd does not start",
+    "timeout": "qmd did not answer in time",
+    "exited": "qmd ended before it answered",
+    "bad_output": "qmd answered with something unreadable",
+    "locked": "qmd's index is locked by another process",
+    "model_missing": "qmd lacks the model that this mode needs",
+    "index_lost": "qmd's index is gone",
+    "unsupported_flags": "this version of qmd does not know this kind of search",
+}
+
+_OUTCOMES = {
+    "hits": "Found.",
+    "no_match": "Nothing relevant: everything was searched.",
+    "partial": "Nothing found yet: a part of the search missed its deadline. Try again, or raise --timeout-ms.",
+    "disabled": "Memory search is turned off in the configuration.",
+}
+
+
+def outcome(reply: Mapping[str, Any]) -> str:
+    """A sentence for a search that brought nothing."""
+    match code := str(reply.get("outcome", "no_match")):
+        case "denied":
+            return f"Denied by scope: {denial(reply.get('denied'))}."
+        case "unavailable":
+            parts = (reply.get("warning") or "No engine can answer.", reply.get("error"), reply.get("action"))
+            return " ".join(str(part) for part in parts if part)
+        case _:
+            return _OUTCOMES.get(code, f"Nothing ({code}).")
+
+
+def denial(denied: Any) -> str:
+    """Which rule denied which kind of chat."""
+    facts = denied if isinstance(denied, Mapping) else {}
+    chat = " ".join(str(facts[key]) for key in ("channel", "chatType") if facts.get(key)) or "this session"
+    return f"{chat} (rule: {facts.get('rule', 'default')})"
+
+
+def fallback(given: Any) -> str:
+    """Why another engine answered than the first choice; empty when the first choice did."""
+    if not isinstance(given, Mapping):
+        return ""
+    reason = str(given.get("reason", ""))
+    return f"instead of {given.get('from', 'qmd')}: {REASONS.get(reason, reason or 'unknown reason')}"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 result`, `2 results`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,76 @@
+"""`qmd-sidecar get`."""
+
+from __future__ import annotations
+
+import pytest
+
+from sidecar.cli.exits import VerbError
+from sidecar.cli.get import parse_place
+from tests.sidecar.cli.conftest import Run
+from tests.sidecar.cli.fake_daemon import FakeDaemon, error
+
+ROUTE = ("POST", "/v1/agents/main/memory_get")
+
+
+@pytest.mark.parametrize(
+    ("place", "meant"),
+    [
+        ("MEMORY.md", ("MEMORY.md", None, None)),
+        ("MEMORY.md:7", ("MEMORY.md", 7, None)),
+        ("MEMORY.md:7:20", ("MEMORY.md", 7, 20)),
+        ("MEMORY.md:7-9", ("MEMORY.md", 7, 3)),
+        ("a:b.md:2", ("a:b.md", 2, None)),
+        ("a:b.md", ("a:b.md", None, None)),
+    ],
+)
+def test_a_place_is_a_path_with_lines(place: str, meant: tuple[str, int | None, int | None]) -> None:
+    """The form that search prints, and the form with a count, both name lines; other colons are the path's."""
+    assert parse_place(place) == meant
+
+
+@pytest.mark.parametrize("place", ["", "a.md:0:5", "a.md:9-3", "a.md:1:0"])
+def test_lines_that_cannot_be_are_a_usage_error(place: str) -> None:
+    """Line numbers start at 1 and ranges do not run backwards."""
+    with pytest.raises(VerbError) as caught:
+        parse_place(place)
+    assert caught.value.exit_code == 2
+
+
+def test_lines_are_printed_as_they_are(run: Run, daemon: FakeDaemon) -> None:
+    """Standard output is the text and nothing else; what follows it is talk."""
+    reply = {"path": "MEMORY.md", "text": "one\ntwo", "from": 7, "lines": 2, "truncated": True, "nextFrom": 9}
+    daemon.routes[ROUTE] = (200, reply)
+    result = run("get", "MEMORY.md:7:2")
+    assert (result.exit_code, result.stdout) == (0, "one\ntwo\n")
+    assert result.stderr == "more: qmd-sidecar get MEMORY.md:9\n"
+    sent = {"path": "MEMORY.md", "from": 7, "lines": 2, "sessionKey": "agent:main:cli:direct:get"}
+    assert daemon.bodies(ROUTE[1]) == [sent]
+
+
+def test_a_missing_file_is_a_failure_in_words(run: Run, daemon: FakeDaemon) -> None:
+    """The daemon's empty answer becomes a sentence and exit code 1."""
+    daemon.routes[ROUTE] = (200, {"path": "gone.md", "text": ""})
+    result = run("get", "gone.md")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "nothing at gone.md" in result.stderr
+
+
+def test_a_denial_is_told_with_its_rule(run: Run, daemon: FakeDaemon) -> None:
+    """A session whose scope forbids reading sees who forbade it."""
+    daemon.routes[ROUTE] = (200, {"path": "a.md", "text": "", "denied": {"rule": "rules[0]", "chatType": "group"}})
+    result = run("get", "a.md", "--session", "agent:main:slack:group:1")
+    assert result.exit_code == 5
+    assert "rules[0]" in result.stderr
+
+
+def test_a_path_outside_the_memory_is_denied(run: Run, daemon: FakeDaemon) -> None:
+    """The daemon's refusal of a path has the exit code of a denial."""
+    daemon.routes[ROUTE] = (403, error("path_not_allowed", "outside the memory"))
+    assert run("get", "../etc/passwd").exit_code == 5
+
+
+def test_disabled_memory_is_an_engine_that_is_not_there(run: Run, daemon: FakeDaemon) -> None:
+    """Reading turned off by configuration is told in the daemon's words."""
+    daemon.routes[ROUTE] = (200, {"path": "a.md", "text": "", "disabled": True, "error": "memory is off"})
+    result = run("get", "a.md")
+    assert (result.exit_code, result.stderr) == (69, "memory is off\n")

@@ -1,0 +1,174 @@
+"""`qmd-sidecar search`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.sidecar.cli.conftest import Run
+from tests.sidecar.cli.fake_daemon import FakeDaemon, error
+
+ROUTE = ("POST", "/v1/agents/main/memory_search")
+HIT = {
+    "path": "memory/2026-11-27.md",
+    "startLine": 3,
+    "endLine": 4,
+    "score": 0.817,
+    "snippet": "The boat leaves at 06:40.\nDogs travel free.",
+    "source": "memory",
+}
+
+
+def answer(**changes: Any) -> dict[str, Any]:
+    """A reply of `memory_search`."""
+    usual = {"results": [HIT], "outcome": "hits", "backend": "qmd", "mode": "search", "notices": [], "tookMs": 12.4}
+    return usual | changes
+
+
+def test_a_hit_shows_path_lines_score_engine_and_text(run: Run, daemon: FakeDaemon) -> None:
+    """A passage is headed by where it stands, how relevant it is and who found it."""
+    daemon.routes[ROUTE] = (200, answer())
+    result = run("search", "boat")
+    assert result.exit_code == 0
+    assert result.stdout == (
+        "memory/2026-11-27.md:3-4  0.82  qmd\n    The boat leaves at 06:40.\n    Dogs travel free.\n\n"
+    )
+
+
+def test_the_circumstances_are_talk(run: Run, daemon: FakeDaemon) -> None:
+    """Count, time, engine, reason of the fallback, pending files and notices go to standard error."""
+    notice = {"code": "model_missing", "message": "no reranking model", "action": "qmd pull"}
+    daemon.routes[ROUTE] = (
+        200,
+        answer(
+            backend="builtin",
+            fallback={"from": "qmd", "reason": "timeout", "since": 1.0},
+            pending={"files": 2, "oldestSeconds": 3},
+            notices=[notice],
+        ),
+    )
+    assert run("search", "boat").stderr == (
+        "1 result · 12 ms · builtin search · instead of qmd: qmd did not answer in time · 2 files not indexed yet\n"
+        "note: no reranking model (qmd pull)\n"
+    )
+
+
+def test_options_become_fields_of_the_request(run: Run, daemon: FakeDaemon) -> None:
+    """Every option reaches the daemon under its own name."""
+    daemon.routes["POST", "/v1/agents/ops%2F1/memory_search"] = (200, answer())
+    options = [
+        "-a",
+        "ops/1",
+        "-n",
+        "3",
+        "--mode",
+        "query",
+        "--min-score",
+        "0.5",
+        "--session",
+        "k",
+        "--timeout-ms",
+        "900",
+    ]
+    assert run("search", *options, "--", "-v").exit_code == 0
+    assert daemon.bodies("/v1/agents/ops%2F1/memory_search") == [
+        {"query": "-v", "maxResults": 3, "mode": "query", "minScore": 0.5, "sessionKey": "k", "timeoutMs": 900}
+    ]
+
+
+def test_what_is_not_given_is_not_sent(run: Run, daemon: FakeDaemon) -> None:
+    """The daemon's own defaults hold; only the operator's session key is added."""
+    daemon.routes[ROUTE] = (200, answer())
+    run("search", "boat")
+    assert daemon.bodies(ROUTE[1]) == [{"query": "boat", "sessionKey": "agent:main:cli:direct:search"}]
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "told"),
+    [
+        ({"outcome": "no_match"}, 0, "Nothing relevant"),
+        ({"outcome": "partial"}, 4, "missed its deadline"),
+        (
+            {"outcome": "denied", "denied": {"rule": "default", "channel": "slack", "chatType": "group"}},
+            5,
+            "slack group",
+        ),
+        ({"outcome": "disabled"}, 69, "turned off"),
+        (
+            {"outcome": "unavailable", "warning": "Out of quota.", "action": "Add credit."},
+            69,
+            "Out of quota. Add credit.",
+        ),
+    ],
+)
+def test_an_empty_answer_is_explained(
+    run: Run, daemon: FakeDaemon, changes: dict[str, Any], code: int, told: str
+) -> None:
+    """Each outcome without passages has its own words and exit code."""
+    daemon.routes[ROUTE] = (200, answer(results=[], **changes))
+    result = run("search", "boat")
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert told in result.stderr
+
+
+def test_json_is_the_reply_itself(run: Run, daemon: FakeDaemon) -> None:
+    """Programs get what the daemon said, fields unknown to this client included."""
+    daemon.routes[ROUTE] = (200, answer(novelty=[1]))
+    assert json.loads(run("search", "boat", "--json").stdout) == answer(novelty=[1])
+
+
+def test_words_of_the_query_are_highlighted_in_colour(run: Run, daemon: FakeDaemon) -> None:
+    """With colour on, the words stand out whatever their case."""
+    daemon.routes[ROUTE] = (200, answer())
+    out = run("search", "BOAT or dogs", NO_COLOR="", FORCE_COLOR="1").stdout
+    assert "The \x1b[1;33mboat\x1b[0m leaves" in out
+    assert "\x1b[1;33mDogs\x1b[0m" in out
+
+
+def test_memory_text_cannot_command_the_terminal(run: Run, daemon: FakeDaemon) -> None:
+    """Escape sequences inside a note are shown, not obeyed."""
+    daemon.routes[ROUTE] = (200, answer(results=[HIT | {"snippet": "a\x1b]0;owned\x07b", "path": "x\x1b[2J.md"}]))
+    assert "\x1b" not in run("search", "boat").stdout
+
+
+def test_a_refusal_tells_code_details_and_next_step(run: Run, daemon: FakeDaemon) -> None:
+    """An error envelope is told with everything that helps to mend the call."""
+    detail = {"field": "mode", "message": "unknown mode"}
+    daemon.routes[ROUTE] = (400, error("invalid_request", "wrong shape", "see details", [detail]))
+    result = run("search", "boat")
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "error: wrong shape\n       mode: unknown mode\n       (invalid_request, request r-1)\ntry: see details\n"
+    )
+
+
+@pytest.mark.parametrize(("status", "code"), [(403, 5), (503, 69), (504, 4), (404, 1), (500, 1)])
+def test_the_class_of_a_refusal_is_the_exit_code(run: Run, daemon: FakeDaemon, status: int, code: int) -> None:
+    """Scripts can tell a denial from an engine that is gone."""
+    daemon.routes[ROUTE] = (status, error("some_code", "no"))
+    result = run("search", "boat", "--json")
+    assert result.exit_code == code
+    assert json.loads(result.stdout)["error"]["code"] == "some_code"
+
+
+def test_with_several_agents_main_is_meant(run: Run, daemon: FakeDaemon) -> None:
+    """Without --agent, an agent called main is asked."""
+    daemon.routes["GET", "/v1/agents"] = (200, {"agents": [{"id": "ops"}, {"id": "main"}]})
+    daemon.routes[ROUTE] = (200, answer())
+    assert run("search", "boat").exit_code == 0
+
+
+def test_without_a_main_an_agent_must_be_named(run: Run, daemon: FakeDaemon) -> None:
+    """Nobody's memory is searched by guess."""
+    daemon.routes["GET", "/v1/agents"] = (200, {"agents": [{"id": "ops"}, {"id": "lab"}]})
+    result = run("search", "boat")
+    assert result.exit_code == 2
+    assert "ops, lab" in result.stderr
+
+
+def test_a_count_out_of_range_is_a_usage_error(run: Run, daemon: FakeDaemon) -> None:
+    """What no daemon would accept is refused before it is asked."""
+    assert run("search", "boat", "-n", "51").exit_code == 2
+    assert daemon.requests == []

@@ -1,0 +1,73 @@
+"""What the command costs before it does anything, and what it says about itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.sidecar.cli.conftest import Run
+from tests.sidecar.cli.fake_daemon import FakeDaemon
+
+HEAVY = ("numpy", "apscheduler", "uvicorn", "starlette", "httpx", "pydantic", "apsw", "mcp", "rich", "asyncio", "typer")
+PROBE = f"""
+import sys
+from sidecar.cli import main
+try:
+    main()
+finally:
+    print("heavy:", *[name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)
+"""
+
+
+def probe(environ: dict[str, str], *args: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in a child that tells at its end which heavy modules it had imported."""
+    return subprocess.run(
+        [sys.executable, "-c", PROBE, *args], env=environ, capture_output=True, encoding="utf-8", timeout=60
+    )
+
+
+@pytest.mark.parametrize("args", [["--help"], ["run", "--help"], ["status"], ["search", "boat"], ["config", "--help"]])
+def test_what_is_not_needed_is_not_imported(environ: dict[str, str], daemon: FakeDaemon, args: list[str]) -> None:
+    """Help and the client verbs load the standard library and click, so that they answer at once."""
+    daemon.routes["GET", "/v1/status"] = (200, {"agents": []})
+    daemon.routes["POST", "/v1/agents/main/memory_search"] = (200, {"results": [], "outcome": "no_match"})
+    done = probe(environ, *args)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-1] == "heavy:"
+
+
+def test_help_lists_the_verbs_and_the_exit_codes(run: Run) -> None:
+    """The first screen says what can be done and what an exit code means; aliases stay out of it."""
+    out = run("--help").stdout
+    for word in ("run", "search", "get", "status", "agents", "sync", "stop", "config", "version", "78 configuration"):
+        assert word in out
+    assert "index" not in out.split("Commands:")[1].split("Exit codes")[0].split()
+
+
+def test_a_mistyped_verb_is_a_usage_error_with_a_suggestion(run: Run) -> None:
+    """The nearest verb is named."""
+    result = run("serch", "x")
+    assert result.exit_code == 2
+    assert "'search'" in result.stderr
+
+
+def test_a_reader_that_goes_away_is_no_accident(environ: dict[str, str], daemon: FakeDaemon) -> None:
+    """`qmd-sidecar search x | head -0` ends without a traceback."""
+    hit = {"path": "a.md", "startLine": 1, "endLine": 1, "score": 1, "snippet": "x" * 200_000}
+    daemon.routes["POST", "/v1/agents/main/memory_search"] = (200, {"results": [hit] * 5, "outcome": "hits"})
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with os.fdopen(write_end, "wb") as closed:
+        done = subprocess.run(
+            [sys.executable, "-m", "sidecar", "search", "x"],
+            env=environ,
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            timeout=60,
+        )
+    assert "Traceback" not in done.stderr
+    assert done.returncode == 1

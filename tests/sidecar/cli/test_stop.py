@@ -1,0 +1,37 @@
+"""`qmd-sidecar stop`."""
+
+from __future__ import annotations
+
+import threading
+from http.server import BaseHTTPRequestHandler
+
+import pytest
+
+from sidecar.cli import stop
+from sidecar.cli.exits import VerbError
+from sidecar.client import Client
+from tests.sidecar.cli.conftest import Run
+from tests.sidecar.cli.fake_daemon import FakeDaemon, send
+
+
+def test_stop_returns_when_the_socket_is_gone(run: Run, daemon: FakeDaemon) -> None:
+    """The daemon is asked once, and the verb ends only after it is gone."""
+    closers: list[threading.Thread] = []
+
+    def shut_down(handler: BaseHTTPRequestHandler) -> None:
+        send(handler, 202, {"stopping": True})
+        closers.append(threading.Thread(target=daemon.close))
+        closers[0].start()
+
+    daemon.routes["POST", "/v1/shutdown"] = shut_down
+    result = run("stop")
+    assert (result.exit_code, result.stderr) == (0, "stopped\n")
+    closers[0].join(10)
+    assert not daemon.path.exists()
+
+
+def test_a_daemon_that_stays_is_told_after_the_deadline(daemon: FakeDaemon) -> None:
+    """Waiting ends with a time-out, not with a lie."""
+    with pytest.raises(VerbError) as caught:
+        stop.wait_until_gone(Client(daemon.path), deadline_s=0.01)
+    assert caught.value.exit_code == 4

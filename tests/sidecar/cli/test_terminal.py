@@ -1,0 +1,77 @@
+"""What a terminal is shown."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+
+import pytest
+
+from sidecar.cli.terminal import Style, ago, duration, printable, size, table, wants_colour
+
+NOW = dt.datetime(2026, 11, 29, 12, 0, tzinfo=dt.UTC)
+
+
+class Screen(io.StringIO):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("environ", "coloured"),
+    [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False), ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False)],
+)
+def test_colour_on_a_terminal_follows_the_environment(environ: dict[str, str], coloured: bool) -> None:
+    """NO_COLOR wins, a dumb terminal has none."""
+    assert wants_colour(Screen(), environ) is coloured
+
+
+def test_a_pipe_has_no_colour_unless_forced() -> None:
+    """Programs read plain text."""
+    assert not wants_colour(io.StringIO(), {})
+    assert wants_colour(io.StringIO(), {"FORCE_COLOR": "1"})
+
+
+def test_control_characters_are_shown_not_obeyed() -> None:
+    """Escapes, C1 controls and direction overrides are replaced; text of any script stays."""
+    assert printable("a\x1b[2J\x9b\u202eb\r\nü 漢字\t🙂") == "a\ufffd[2J\ufffd\ufffdb\nü 漢字\t🙂"
+
+
+def test_highlight_marks_words_and_leaves_short_ones() -> None:
+    """Words of two Latin letters say nothing; a single character of another script does."""
+    marked = Style(True).highlight("An island of 港 boats", "boat of 港")
+    assert marked == "An island of \x1b[1;33m港\x1b[0m \x1b[1;33mboat\x1b[0ms"
+
+
+def test_highlight_takes_the_query_as_text() -> None:
+    """A query full of pattern characters is no pattern."""
+    assert Style(True).highlight("cost (x)", "(.*)") == "cost (x)"
+
+
+@pytest.mark.parametrize(
+    ("moment", "told"),
+    [
+        (None, "-"),
+        ("nonsense", "-"),
+        (1e30, "-"),
+        ("2026-11-29T11:57:00Z", "3m ago"),
+        ("2026-11-29T14:00:00+00:00", "in 2h"),
+        (NOW.timestamp() - 5, "5s ago"),
+    ],
+)
+def test_moments_are_told_relative_to_now(moment: float | str | None, told: str) -> None:
+    """Unix time and RFC 3339 are both understood; what is neither is a dash."""
+    assert ago(moment, now=NOW) == told
+
+
+def test_spans_and_sizes_have_one_unit() -> None:
+    """A person needs the largest unit."""
+    assert [duration(seconds) for seconds in (0.4, 59, 60, 7300, 200_000)] == ["0s", "59s", "1m", "2h", "2d"]
+    assert [size(count) for count in (812, 61 * 2**20, 3 * 2**30)] == ["812 B", "61 MB", "3.0 GB"]
+
+
+def test_table_aligns_columns() -> None:
+    """Every column is as wide as its widest cell, and lines have no tail of blanks."""
+    assert table([("A", "B"), ("long", "x")]) == ["A     B", "long  x"]
