@@ -1,0 +1,79 @@
+"""One session as Markdown: a heading, a heading for every day, one line for every turn, and the way back.
+
+# Session 0c5d                      the transcript's own name
+<!-- qmd-sidecar export of 0c5d.jsonl -->
+                                    (blank)
+## 2026-11-28
+User: the words, on one line
+Assistant: a long answer is cut at a space,
+Assistant: and every piece has its own label
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from datetime import date, tzinfo
+from typing import Final
+
+from exporter.transcript import Message
+
+MAX_PIECE_CHARS: Final = 800
+"""A longer turn is cut at a space, in code points, so that a snippet of whole lines stays short."""
+
+_LABELS: Final = {"user": "User", "assistant": "Assistant"}
+
+
+def marker(transcript_name: str) -> str:
+    """The line that says whose export a file is; only a file that carries it is ever replaced or deleted."""
+    return f"<!-- qmd-sidecar export of {transcript_name} -->"
+
+
+def heading(transcript_name: str) -> list[str]:
+    """The first lines of an export."""
+    return [f"# Session {transcript_name.removesuffix('.jsonl')}", marker(transcript_name)]
+
+
+class Rendering:
+    """Lines of Markdown, made one at a time, and the transcript line that each came from.
+
+    `line_map[n - 1]` is the 1-based transcript line of output line n, 0 for lines that are ours.
+    """
+
+    def __init__(self, transcript_name: str, zone: tzinfo) -> None:
+        self._name = transcript_name
+        self._zone = zone
+        self.line_map = array("I")
+        self.turns = 0
+
+    def lines(self, messages: Iterable[Message]) -> Iterator[str]:
+        """The whole file, line by line without line ends; nothing at all when there are no messages."""
+        day: date | None = None
+        for message in messages:
+            if not self.turns:
+                yield from self._ours(heading(self._name))
+            said_on = message.at.astimezone(self._zone).date() if message.at else day
+            if said_on != day and said_on is not None:
+                yield from self._ours(["", f"## {said_on.isoformat()}"])
+            elif not self.turns:
+                yield from self._ours([""])
+            day = said_on
+            self.turns += 1
+            for piece in pieces(message.text):
+                self.line_map.append(message.line)
+                yield f"{_LABELS[message.role]}: {piece}"
+
+    def _ours(self, lines: list[str]) -> list[str]:
+        self.line_map.extend([0] * len(lines))
+        return lines
+
+
+def pieces(text: str) -> Iterator[str]:
+    """The text in pieces of at most `MAX_PIECE_CHARS`, cut at the last space where there is one."""
+    start = 0
+    while len(text) - start > MAX_PIECE_CHARS:
+        space = text.rfind(" ", start + 1, start + MAX_PIECE_CHARS + 1)
+        end = space if space > 0 else start + MAX_PIECE_CHARS
+        yield text[start:end]
+        start = end + 1 if space > 0 else end
+    yield text[start:]

@@ -1,0 +1,263 @@
+"""Exporting: what is written, what is left alone, and what survives failure."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import stat
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from exporter import ExportJob, export_name, transcript_line
+from tests.exporter.conftest import Place, said
+
+
+def age(path: Path, *, days: float) -> None:
+    """Make a file older than it is."""
+    at = path.stat().st_mtime - days * 86_400
+    os.utime(path, (at, at))
+
+
+def test_a_session_becomes_one_private_file(place: Place) -> None:
+    """The export holds the words, redacted, at 0600 in a folder at 0700."""
+    place.write(
+        "s1.jsonl", [{"type": "session", "version": 3}, said("user", "password: hunter2"), said("assistant", "noted")]
+    )
+    report = place.export()
+    text = place.read("s1.md")
+    assert "User: password: [redacted:assignment]\nAssistant: noted\n" in text
+    assert (report.written, report.turns, report.redacted, report.changed) == (1, 2, {"assignment": 1}, True)
+    assert stat.S_IMODE((place.exports / "s1.md").stat().st_mode) == 0o600
+    assert stat.S_IMODE(place.exports.stat().st_mode) == 0o700
+    assert stat.S_IMODE(Path(place.job.ledger).stat().st_mode) == 0o600
+
+
+def test_a_secret_over_two_lines_is_found(place: Place) -> None:
+    """A key block in a message is gone, and so is a value behind a line break."""
+    key = "-----BEGIN RSA PRIVATE KEY-----\nMIIEabc\ndef==\n-----END RSA PRIVATE KEY-----"
+    place.write("s1.jsonl", [said("user", f"my key\n{key}\nand password:\nhunter2")])
+    place.export()
+    assert "User: my key [redacted:private-key] and password: [redacted:assignment]" in place.read("s1.md")
+
+
+def test_an_unchanged_transcript_is_not_read_again(place: Place) -> None:
+    """The second run opens nothing: an unreadable body does not matter to it."""
+    path = place.write("s1.jsonl", [said("user", "hello")])
+    place.export()
+    before = (place.exports / "s1.md").stat()
+    facts = path.stat()
+    path.write_bytes(b"x" * facts.st_size)
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    report = place.export()
+    assert (report.written, report.unchanged, report.changed) == (0, 1, False)
+    assert (place.exports / "s1.md").stat() == before
+
+
+def test_a_grown_transcript_is_exported_again(place: Place) -> None:
+    """New turns reach the export."""
+    place.write("s1.jsonl", [said("user", "one")])
+    place.export()
+    place.write("s1.jsonl", [said("user", "one"), said("user", "two")])
+    assert place.export().written == 1
+    assert "User: two" in place.read("s1.md")
+
+
+def test_other_rules_make_old_exports_anew(place: Place) -> None:
+    """A new redaction pattern reaches sessions that are long over."""
+    place.write("s1.jsonl", [said("user", "EMP-1234")])
+    place.export()
+    assert place.export(redact_patterns=[r"EMP-\d+"]).written == 1
+    assert "EMP-1234" not in place.read("s1.md")
+
+
+def test_a_lost_export_is_written_again(place: Place) -> None:
+    """The ledger is no proof that the file is still there."""
+    place.write("s1.jsonl", [said("user", "hello")])
+    place.export()
+    (place.exports / "s1.md").unlink()
+    assert place.export().written == 1
+
+
+def test_a_lost_ledger_loses_nothing(place: Place) -> None:
+    """Our files are known by their own mark: replaced while they count, removed when they do not."""
+    place.write("s1.jsonl", [said("user", "hello")])
+    place.write("s2.jsonl", [said("user", "hello")])
+    place.export()
+    for path in Path(place.job.ledger).parent.glob("sidecar.sqlite*"):
+        path.unlink()
+    (place.source / "s2.jsonl").unlink()
+    report = place.export()
+    assert (report.written, report.removed, place.names()) == (1, 1, {"s1.md"})
+
+
+def test_a_deleted_session_loses_its_export(place: Place) -> None:
+    """What the gateway deleted is gone from the exports, its archive included."""
+    path = place.write("s1.jsonl", [said("user", "hello")])
+    place.export()
+    path.rename(path.with_name("s1.jsonl.deleted.2026"))
+    assert place.export().removed == 1
+    assert place.names() == set()
+
+
+def test_a_reset_archive_keeps_its_export(place: Place) -> None:
+    """A reset session stays searchable under its archive's own name."""
+    path = place.write("s1.jsonl", [said("user", "hello")])
+    place.export()
+    path.rename(path.with_name("s1.jsonl.reset.2026"))
+    place.export()
+    assert place.names() == {"s1.jsonl.reset.2026.md"}
+
+
+def test_a_transcript_beyond_retention_has_no_export(place: Place) -> None:
+    """Old sessions expire; with 0 days they do not."""
+    path = place.write("s1.jsonl", [said("user", "hello")])
+    place.export()
+    age(path, days=91)
+    report = place.export()
+    assert (report.expired, report.removed, place.names()) == (1, 1, set())
+    assert place.export(retention_days=0).written == 1
+
+
+def test_a_session_without_words_has_no_file(place: Place) -> None:
+    """300 heartbeats and two real turns make two turns; heartbeats alone make no file and are not reread."""
+    beats = [said("user", "[OpenClaw heartbeat poll]"), said("assistant", "HEARTBEAT_OK")] * 150
+    place.write("idle.jsonl", beats)
+    place.write("real.jsonl", [*beats, said("user", "hello"), said("assistant", "hi")])
+    report = place.export()
+    assert (report.empty, report.turns, place.names()) == (1, 2, {"real.md"})
+    assert place.export().unchanged == 2
+
+
+def test_other_peoples_files_are_never_touched(place: Place) -> None:
+    """Notes stay, also one that stands where an export belongs and one that was an export until they changed it."""
+    place.exports.mkdir()
+    (place.exports / "notes.md").write_text("# mine\n")
+    (place.exports / "s1.md").write_text("# mine too\n")
+    place.write("s1.jsonl", [said("user", "hello")])
+    place.write("s2.jsonl", [said("user", "hello")])
+    report = place.export()
+    (place.exports / "s2.md").write_text("# theirs now\n")
+    (place.source / "s2.jsonl").unlink()
+    place.export()
+    assert [(failure.name, failure.code) for failure in report.failures] == [("s1.jsonl", "foreign_file")]
+    assert place.names() == {"notes.md", "s1.md", "s2.md"}
+    assert place.read("s1.md") == "# mine too\n"
+
+
+def test_a_link_in_the_export_folder_is_not_followed(place: Place, tmp_path: Path) -> None:
+    """A link where an export belongs is somebody else's: neither it nor its target changes."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    place.exports.mkdir()
+    (place.exports / "s1.md").symlink_to(victim)
+    place.write("s1.jsonl", [said("user", "hello")])
+    assert place.export().failures[0].code == "foreign_file"
+    assert victim.read_text() == "precious"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser reads everything")
+def test_a_read_error_keeps_the_old_export(place: Place) -> None:
+    """A transcript that cannot be opened is reported, and its last export stays."""
+    path = place.write("s1.jsonl", [said("user", "hello")])
+    place.export()
+    path.write_text(json.dumps(said("user", "changed")) + "\n")
+    path.chmod(0)
+    report = place.export()
+    assert report.failures[0].code == "io_error"
+    assert "User: hello" in place.read("s1.md")
+
+
+def test_a_full_disk_keeps_the_old_export(place: Place) -> None:
+    """A write that fails half-way is reported; the last export stays whole, and the next run catches up."""
+    place.write("s1.jsonl", [said("user", "hello")])
+    place.export()
+    place.write("s1.jsonl", [said("user", "hello"), said("user", "word " * 400_000)])
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, hard))
+    try:
+        report = place.export()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert report.failures[0].code == "io_error"
+    assert place.read("s1.md").endswith("User: hello\n")
+    assert place.names() == {"s1.md"}
+    assert place.export().written == 1
+
+
+def test_a_run_that_is_killed_is_finished_by_the_next(place: Place) -> None:
+    """After SIGKILL every export is whole, and the next run makes the missing ones."""
+    for number in range(200):
+        place.write(f"s{number}.jsonl", [said("user", "word " * 2000), said("assistant", "the end")])
+    code = "import json, sys; from exporter import *; export_sessions(ExportJob(**json.loads(sys.argv[1])))"
+    run = subprocess.Popen([sys.executable, "-c", code, json.dumps(asdict(place.job))])
+    deadline = time.monotonic() + 30
+    while not (place.exports.exists() and place.names()) and time.monotonic() < deadline:
+        time.sleep(0.002)
+    run.kill()
+    run.wait(timeout=10)
+    assert all(place.read(name).endswith("Assistant: the end\n") for name in place.names() if name.endswith(".md"))
+    place.export()
+    assert place.names() == {f"s{number}.md" for number in range(200)}
+
+
+def test_a_missing_transcripts_folder_removes_nothing(place: Place) -> None:
+    """A folder that is not mounted is no proof of deletion."""
+    place.write("s1.jsonl", [said("user", "hello")])
+    place.export()
+    place.source.rename(place.source.with_name("elsewhere"))
+    assert place.export().failures[0].code == "transcripts_unreadable"
+    assert place.names() == {"s1.md"}
+
+
+def test_a_killed_run_leaves_nothing_behind(place: Place) -> None:
+    """A half-written file of an earlier run is swept away."""
+    place.exports.mkdir()
+    (place.exports / ".qmd-sidecar-s0.md.tmp").write_text("# Session")
+    place.export()
+    assert place.names() == set()
+
+
+def test_bad_lines_are_reported(place: Place) -> None:
+    """Damage is counted over all transcripts."""
+    place.write("s1.jsonl", ["{", said("user", "hello")])
+    place.write("s2.jsonl", ["}", said("user", "hello")])
+    assert place.export().bad_lines == 2
+
+
+def test_an_export_line_leads_back_to_its_transcript(place: Place) -> None:
+    """Each turn's line maps to the line that it was said in; headings map to nothing."""
+    place.write("s1.jsonl", [{"type": "session"}, said("user", "a"), "{bad", said("assistant", "b")])
+    place.export()
+    lines = place.read("s1.md").splitlines()
+    ledger, folder = Path(place.job.ledger), place.job.export_folder
+    back = {text: transcript_line(ledger, folder, "s1.jsonl", number) for number, text in enumerate(lines, start=1)}
+    assert (back["User: a"], back["Assistant: b"], back["# Session s1"]) == (2, 4, None)
+    assert transcript_line(ledger, folder, "s1.jsonl", 999) is None
+
+
+def test_two_folders_share_a_ledger(place: Place, tmp_path: Path) -> None:
+    """Agents share one database and do not remove each other's exports."""
+    place.write("s1.jsonl", [said("user", "hello")])
+    place.export()
+    (tmp_path / "empty").mkdir()
+    report = place.export(transcripts=str(tmp_path / "empty"), export_folder=str(tmp_path / "other"))
+    assert report.removed == 0
+    assert place.export().unchanged == 1
+
+
+def test_a_job_is_json() -> None:
+    """A job crosses to the worker process as JSON and comes back the same."""
+    job = ExportJob(transcripts="/t", export_folder="/e", ledger="/l", redact_patterns=["a"])
+    assert ExportJob(**json.loads(json.dumps(asdict(job)))) == job
+
+
+def test_export_names_are_one_to_one() -> None:
+    """A session and its archives never share a file."""
+    names = ["a.jsonl", "a.jsonl.reset.1", "a-topic-1.jsonl", "a.reset.1.jsonl"]
+    assert len({export_name(name) for name in names}) == len(names)

@@ -1,0 +1,62 @@
+"""Rendering: headings, days, pieces and the map back."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.markdown import MAX_PIECE_CHARS, Rendering, pieces
+from exporter.transcript import Message
+
+
+def test_a_session_has_a_heading_days_and_turns() -> None:
+    """Each day has a heading in the user's zone, and each output line knows its transcript line."""
+    rendering = Rendering("s1.jsonl", ZoneInfo("Europe/Berlin"))
+    lines = list(
+        rendering.lines(
+            [
+                Message(2, "user", "late", datetime(2026, 11, 27, 22, 30, tzinfo=UTC)),
+                Message(3, "assistant", "later", datetime(2026, 11, 27, 23, 30, tzinfo=UTC)),
+                Message(7, "user", "no time", None),
+            ]
+        )
+    )
+    assert lines == [
+        "# Session s1",
+        "<!-- qmd-sidecar export of s1.jsonl -->",
+        "",
+        "## 2026-11-27",
+        "User: late",
+        "",
+        "## 2026-11-28",
+        "Assistant: later",
+        "User: no time",
+    ]
+    assert list(rendering.line_map) == [0, 0, 0, 0, 2, 0, 0, 3, 7]
+    assert rendering.turns == 3
+
+
+def test_no_messages_make_no_lines() -> None:
+    """An empty session has no file, not even a heading."""
+    assert list(Rendering("s1.jsonl", UTC).lines([])) == []
+
+
+def test_a_long_turn_is_cut_at_a_space() -> None:
+    """Every piece carries the label and maps to the same transcript line."""
+    rendering = Rendering("s1.jsonl", UTC)
+    lines = [
+        line for line in rendering.lines([Message(2, "user", "word " * 400 + "end", None)]) if line.startswith("User")
+    ]
+    assert len(lines) == 3
+    assert {len(line) for line in lines[:2]} == {len("User: ") + MAX_PIECE_CHARS - 1}
+
+
+@given(st.text(alphabet="ab ", max_size=3000).map(lambda text: " ".join(text.split())))
+def test_pieces_lose_nothing(text: str) -> None:
+    """The pieces hold every character but the spaces at the cuts, and none is too long."""
+    cut = list(pieces(text))
+    assert all(len(piece) <= MAX_PIECE_CHARS for piece in cut)
+    assert "".join(cut).replace(" ", "") == text.replace(" ", "")

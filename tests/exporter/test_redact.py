@@ -1,0 +1,205 @@
+"""Redaction: planted secrets go, look-alikes stay, and twice is the same as once."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter import BadPatternError, Redactor
+
+REDACTOR = Redactor()
+# Never a whole token in the source: a secret scanner must not stumble over this file.
+BODY = "Ab3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zC"
+HEX = "0a1b2c3d4e5f60718293a4b5c6d7e8f9"
+
+TOKENS = [
+    ("anthropic-key", "sk-ant-" + BODY),
+    ("openai-key", "sk-" + "proj-" + BODY),
+    ("github-token", "ghp_" + BODY),
+    ("github-token", "github_pat_" + BODY),
+    ("gitlab-token", "glpat-" + BODY),
+    ("slack-token", "xoxb-" + "12345-" + BODY),
+    ("slack-token", "xapp-" + "1-" + BODY),
+    ("slack-webhook", "hooks.slack.com/services/" + "T0/B0/" + BODY),
+    ("discord-webhook", "discord.com/api/webhooks/" + "123/" + BODY),
+    ("aws-key", "AKIA" + "ABCDEFGHIJKLMNOP"),
+    ("google-key", "AIza" + BODY),
+    ("google-key", "ya29." + BODY),
+    ("stripe-key", "sk_live_" + BODY),
+    ("jwt", "eyJ" + "hbGciOiJI" + ".eyJzdWIiOiIx." + "SflKxwRJSMeKKF2QT4"),
+    ("groq-key", "gsk_" + BODY),
+    ("xai-key", "xai-" + BODY),
+    ("perplexity-key", "pplx-" + BODY),
+    ("huggingface-token", "hf_" + BODY),
+    ("replicate-token", "r8_" + BODY),
+    ("npm-token", "npm_" + BODY),
+    ("pypi-token", "pypi-" + BODY),
+    ("sendgrid-key", "SG." + BODY + "." + BODY),
+    ("digitalocean-token", "dop_v1_" + HEX),
+    ("docker-token", "dckr_pat_" + BODY),
+    ("databricks-token", "dapi" + HEX),
+    ("grafana-token", "glsa_" + BODY),
+    ("supabase-token", "sbp_" + BODY),
+    ("atlassian-token", "ATATT" + BODY),
+    ("hubspot-token", "pat-eu1-" + BODY),
+    ("tavily-key", "tvly-" + BODY),
+    ("twilio-key", "SK" + HEX),
+    ("fernet-token", "gAAAAA" + BODY + BODY),
+    ("telegram-token", "123456789:" + BODY),
+]
+
+SURROUNDINGS = [
+    "{}",
+    "the key is {}, keep it",
+    '"{}"',
+    "`{}`",
+    "```\n{}\n```",
+    "https://x.example/?q={}",
+    "a\n{}\nb",
+    "é{} ",
+    "({})",
+]
+
+IN_CONTEXT = [
+    ("export OPENAI_API_KEY=abcd1234", "abcd1234"),
+    ('DB_PASSWORD="correct-horse"', "correct-horse"),
+    ("password: hunter2", "hunter2"),
+    ("password=swordfish", "swordfish"),
+    ('{"apiKey": "q1w2e3r4t5"}', "q1w2e3r4t5"),
+    ('{\\"client_secret\\": \\"q1w2e3r4\\"}', "q1w2e3r4"),
+    ("clientSecret: q1w2e3r4", "q1w2e3r4"),
+    ("access_token => q1w2e3r4", "q1w2e3r4"),
+    ("tool --token q1w2e3r4 --verbose", "q1w2e3r4"),
+    ("Authorization: Bearer q1w2e3r4", "q1w2e3r4"),
+    ('curl -H "Authorization: Basic dXNlcjpwYXNz"', "dXNlcjpwYXNz"),
+    ("bearer abcdefghijklmnop1234", "abcdefghijklmnop1234"),
+    ("X-Api-Key: q1w2e3r4", "q1w2e3r4"),
+    ("Set-Cookie: sid=q1w2e3r4; Path=/", "q1w2e3r4"),
+    ("postgres://ada:lovelace@db/x", "lovelace"),
+    ("https://x.example/cb?code=q1w2e3r4&state=1", "q1w2e3r4"),
+    ("card number: 4111 1111 1111 1111", "4111 1111 1111 1111"),
+    ("cvc: 123", "123"),
+    ("-----BEGIN RSA PRIVATE KEY-----\nMIIEabc\ndef==\n-----END RSA PRIVATE KEY-----", "MIIEabc"),
+    ("-----BEGIN OPENSSH PRIVATE KEY----- b3BlbnNza abc== -----END OPENSSH PRIVATE KEY-----", "b3BlbnNza"),
+    ("-----BEGIN PRIVATE KEY-----\nMIIEcutoff", "MIIEcutoff"),
+]
+
+HARMLESS = [
+    "Password: required",
+    "the token: maybe later",
+    "550e8400-e29b-41d4-a716-446655440000",
+    "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
+    "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "costs $3.50 or 12,99 EUR",
+    "sk-learn-based-thing",
+    "ask-me-anything",
+    "TOKEN=$MY_TOKEN",
+    "password=${DB_PASSWORD}",
+    "apiKey: process.env.OPENAI_API_KEY",
+    "api_key=<your key>",
+    "https://example.org/a?page=2&sort=name",
+    "call me at +49 170 1234567",
+    "ISBN 978-3-16-148410-0",
+    "2026-11-28T10:00:00Z",
+    "Public key: see the wiki",
+    "card number of the library",
+    "-----BEGIN CERTIFICATE-----",
+    "パスワードを忘れました",
+]
+
+
+@pytest.mark.parametrize("around", SURROUNDINGS)
+@pytest.mark.parametrize(("kind", "token"), TOKENS)
+def test_a_token_is_replaced_wherever_it_stands(kind: str, token: str, around: str) -> None:
+    """The token goes, its kind is named and counted, and what stands around it stays."""
+    if around.endswith("?q={}") and "/" in token:
+        around = "{}"
+    redacted = REDACTOR.redact(around.format(token))
+    assert redacted.text == around.format(f"[redacted:{kind}]")
+    assert redacted.counts == {kind: 1}
+
+
+@pytest.mark.parametrize(("text", "secret"), IN_CONTEXT)
+def test_a_value_that_its_name_gives_away_is_replaced(text: str, secret: str) -> None:
+    """Assignments, headers, URLs, flags and key blocks lose their secret."""
+    redacted = REDACTOR.redact(text).text
+    assert secret not in redacted
+    assert "[redacted:" in redacted
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_a_look_alike_is_left_alone(text: str) -> None:
+    """Ids, prices, prose and references to variables are not touched."""
+    assert REDACTOR.redact(text).text == text
+
+
+@pytest.mark.parametrize("text", [text for text, _ in IN_CONTEXT] + [token for _, token in TOKENS])
+def test_redacting_twice_is_redacting_once(text: str) -> None:
+    """The mark is no secret, also behind `password=`."""
+    once = REDACTOR.redact(f"password={text} token: {text}").text
+    assert REDACTOR.redact(once) == type(REDACTOR.redact(once))(once, {})
+
+
+PIECES = st.sampled_from(
+    [
+        *(token for _, token in TOKENS),
+        *(text for text, _ in IN_CONTEXT),
+        "password=",
+        "token: ",
+        " ",
+        "\n",
+        '"',
+        "é",
+        "//a:",
+        "@",
+        "sk-",
+    ]
+)
+
+
+@given(st.one_of(st.text(), st.lists(PIECES, max_size=6).map("".join)))
+def test_any_text_settles(text: str) -> None:
+    """Whatever is redacted once is redacted for good."""
+    once = REDACTOR.redact(text).text
+    assert REDACTOR.redact(once).text == once
+
+
+@given(st.text(alphabet="abcdefghij ,.\n", max_size=200))
+def test_prose_is_unchanged(text: str) -> None:
+    """Text without secrets comes out as it went in."""
+    assert REDACTOR.redact(text).text == text
+
+
+def test_an_operators_pattern_is_a_rule() -> None:
+    """A configured pattern redacts as `custom`; with a group, only the group."""
+    redactor = Redactor(patterns=[r"EMP-\d{4}", r"badge (\w+)"])
+    assert redactor.redact("EMP-1234 has badge xyz").text == "[redacted:custom] has badge [redacted:custom]"
+
+
+def test_an_allowed_value_stays() -> None:
+    """A value that an allow pattern matches as a whole is no secret."""
+    redactor = Redactor(allow=[r"hunter\d"])
+    assert (
+        redactor.redact("password: hunter2 password: hunter22").text
+        == "password: hunter2 password: [redacted:assignment]"
+    )
+
+
+@pytest.mark.parametrize("pattern", ["(?<=a)b", r"(a)\1", "("])
+def test_a_pattern_that_re2_refuses_is_refused(pattern: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """The error names the pattern and the reason, and nothing is printed behind our back."""
+    with pytest.raises(BadPatternError, match="google-re2") as caught:
+        Redactor(patterns=[pattern])
+    assert caught.value.pattern == pattern
+    assert capfd.readouterr().err == ""
+
+
+def test_the_fingerprint_changes_with_the_rules() -> None:
+    """Other patterns, or the same as allowances, mean other exports."""
+    assert len({Redactor().fingerprint, Redactor(["a"]).fingerprint, Redactor((), ["a"]).fingerprint}) == 3
+
+
+def test_a_lone_surrogate_does_not_stop_redaction() -> None:
+    """Text that no file can hold is made writable."""
+    assert REDACTOR.redact("a\ud800 password: hunter2").text == "a? password: [redacted:assignment]"
