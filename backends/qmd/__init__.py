@@ -1,0 +1,1 @@
+"""The real `qmd`, run as isolated child processes: one set per agent, warm where possible, never trusted blindly."""

@@ -1,0 +1,187 @@
+"""Put a question to qmd: the warm resident first, the command line when there is none.
+
+Rows are files. A question asks for many of them, and for notes and sessions apart, so that neither fills the
+list before the other had its turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+from backends.base import BackendError, Failure, Mode, Notice
+from backends.qmd import command
+from backends.qmd.child import run
+from backends.qmd.install import Install
+from backends.qmd.output import Reading, Row, read, rows_of, timed_out
+from backends.qmd.pool import ResidentPool
+from backends.qmd.program import Program
+from backends.qmd.resident import GoneError, Resident
+from backends.qmd.terms import Terms
+
+#: A keyword call takes milliseconds; one that takes this long hangs. Meaning may have to load a model first.
+_HANG_S = {Mode.SEARCH: 3.0, Mode.VSEARCH: 30.0, Mode.QUERY: 30.0}
+#: Share of the time left that a search waits for a resident that is only starting.
+_WAIT_SHARE = 0.4
+#: Share of the time left that the meaning leg gets before its keyword half is used alone.
+_MEANING_SHARE = 0.75
+#: Failures of a resident that the command line may not share.
+_WORTH_A_COMMAND = frozenset({Failure.BAD_OUTPUT, Failure.UNSUPPORTED_FLAGS, Failure.EXITED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """One question: `groups` are lists of collections that are searched apart; none is empty."""
+
+    terms: Terms
+    mode: Mode
+    groups: tuple[tuple[str, ...], ...]
+    rerank: bool
+    deadline_at: float
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until the deadline. Raises `BackendError` when there are none."""
+        left = self.deadline_at - time.monotonic()
+        if left <= 0:
+            raise timed_out()
+        return left
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Rows in order, the way they came (`resident`, `command`), and whether a leg is missing."""
+
+    rows: tuple[Row, ...]
+    via: str
+    partial: bool = False
+    notices: tuple[Notice, ...] = ()
+
+
+class Asking:
+    """The two ways to one agent's qmd. `key` names the agent in the pool."""
+
+    def __init__(self, program: Program, pool: ResidentPool, key: str, *, resident: bool) -> None:
+        self._program = program
+        self._pool = pool
+        self._key = key
+        self._resident = resident
+
+    async def find(self, install: Install, ask: Ask) -> Found:
+        """Rows for a question before its deadline. Raises `BackendError`."""
+        reason = None
+        if self._resident:
+            # Twice: the call that hung is not repeated, its neighbours and the victims of a crash are.
+            for _ in range(2):
+                resident = await self.lease(install, wait_s=ask.left_s * _WAIT_SHARE)
+                if resident is None:
+                    break
+                try:
+                    return await _by_resident(resident, ask)
+                except GoneError:
+                    continue
+                except BackendError as error:
+                    if error.failure not in _WORTH_A_COMMAND:
+                        raise
+                    break
+            reason = self._why_command()
+        found = await self._by_command(install, ask)
+        return found if reason is None else _with_notice(found, reason)
+
+    async def lease(self, install: Install, *, wait_s: float) -> Resident | None:
+        """The agent's resident, started if there is room, waiting at most `wait_s`."""
+
+        async def start() -> Resident:
+            return await Resident.start(command.resident(install), self._program.surroundings())
+
+        return await self._pool.lease(self._key, start, wait_s=wait_s)
+
+    def _why_command(self) -> Notice:
+        if self._pool.current(self._key) is not None:
+            return Notice("resident_refused", "The warm qmd refused the call; a new process answered.")
+        why = self._pool.why_not(self._key)
+        if why is not None:
+            return Notice("resident_failed", f"The warm qmd does not start: {why.message}", why.hint)
+        return Notice("resident_busy", "No warm qmd was free; a new process answered.")
+
+    async def _by_command(self, install: Install, ask: Ask) -> Found:
+        lines = [argv for group in ask.groups for argv in command.searches(install, ask.terms, ask.mode, group)]
+        readings = await asyncio.gather(*(self._one(argv, ask) for argv in lines))
+        failed = [reading.failure for reading in readings if reading.failure is not None]
+        if failed:
+            raise failed[0]
+        notices = dict.fromkeys(notice for reading in readings for notice in reading.notices)
+        return Found(rows=woven([reading.rows for reading in readings]), via="command", notices=tuple(notices))
+
+    async def _one(self, argv: Sequence[str], ask: Ask) -> Reading:
+        try:
+            done = await run(argv, self._program.surroundings(), timeout_s=ask.left_s, grace_s=0.05)
+        except OSError as error:
+            raise BackendError(Failure.BROKEN_INSTALL, f"qmd could not be started: {error.strerror}.") from error
+        return read(done, secret=ask.terms.sentence)
+
+
+async def _by_resident(resident: Resident, ask: Ask) -> Found:
+    if ask.mode is not Mode.QUERY:
+        return Found(rows=await _rows(resident, ask, ask.mode, ask.left_s), via="resident")
+    # Keywords first and apart: when meaning is late (a model that loads, or hangs), they are the answer.
+    words = asyncio.create_task(_rows(resident, ask, Mode.SEARCH, ask.left_s))
+    both = asyncio.create_task(_rows(resident, ask, Mode.QUERY, ask.left_s * _MEANING_SHARE))
+    try:
+        return Found(rows=await both, via="resident")
+    except BackendError as error:
+        notice = Notice("semantic_unfinished", f"Only keywords were searched: {error.message}", error.hint)
+        return Found(rows=await words, via="resident", partial=True, notices=(notice,))
+    finally:
+        for task in (words, both):
+            task.cancel()
+        await asyncio.gather(words, both, return_exceptions=True)
+
+
+async def _rows(resident: Resident, ask: Ask, mode: Mode, timeout_s: float) -> tuple[Row, ...]:
+    calls = [
+        resident.call("query", arguments(ask, mode, group), timeout_s=timeout_s, hang_s=_HANG_S[mode])
+        for group in ask.groups
+    ]
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    return woven([_checked(result) for result in results])
+
+
+def arguments(ask: Ask, mode: Mode, collections: Sequence[str]) -> dict[str, Any]:
+    """What the tool `query` is called with. Collections are always named: a search without would see all of them."""
+    if not collections:
+        raise ValueError("a search names its collections")
+    return {
+        "searches": [{"type": kind, "query": text} for kind, text in command.typed(ask.terms, mode)],
+        "collections": list(collections),
+        "limit": command.ROW_LIMIT,
+        "candidateLimit": command.ROW_LIMIT,
+        "rerank": ask.rerank and mode is Mode.QUERY,
+    }
+
+
+def woven(lists: Sequence[Sequence[Row]]) -> tuple[Row, ...]:
+    """The firsts of all lists, then the seconds, and so on; each file once."""
+    first: dict[str, Row] = {}
+    for rank in zip_longest(*lists):
+        for row in rank:
+            if row is not None:
+                first.setdefault(row.file, row)
+    return tuple(first.values())
+
+
+def _checked(result: Mapping[str, Any] | BaseException) -> tuple[Row, ...]:
+    if isinstance(result, BaseException):
+        raise result
+    rows = rows_of(dict(result))
+    if rows is None:
+        raise BackendError(Failure.BAD_OUTPUT, "qmd's resident answered without a list of results.")
+    return rows
+
+
+def _with_notice(found: Found, notice: Notice) -> Found:
+    return Found(rows=found.rows, via=found.via, partial=found.partial, notices=(*found.notices, notice))

@@ -1,0 +1,106 @@
+"""The writers of one index: `qmd update` and `qmd embed`, and what their words mean."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_random_exponential
+
+from backends.base import BackendError, Failure
+from backends.corpus import Corpus
+from backends.qmd.child import Completed, Surroundings, run
+from backends.qmd.collections import Desired
+from backends.qmd.output import failure_of, plain
+
+_INDEXED = re.compile(r"Indexed:\s*(\d+) new, (\d+) updated, (\d+) unchanged, (\d+) removed")
+_SKIPPING = re.compile(r"Another \w+ process is already running|\bSkipping\.\s*$", re.MULTILINE)
+_EMBEDDED = re.compile(r"Embedded (\d+)|(\d+) chunks? (?:embedded|from)")
+_CONSTRAINT = re.compile(r"SQLITE_CONSTRAINT|UNIQUE constraint failed", re.IGNORECASE)
+_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What an update did, in files over all collections."""
+
+    new: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    removed: int = 0
+
+    @property
+    def documents(self) -> int:
+        """How many files the index holds now."""
+        return self.new + self.updated + self.unchanged
+
+
+class _PassingError(BackendError):
+    """A failure that goes away by itself: a lock, or two writers that met on an empty index."""
+
+
+async def update(argv: Sequence[str], surroundings: Surroundings, *, timeout_s: float) -> Counts:
+    """Index what changed. Locks are waited for, a few times. Raises `BackendError`."""
+    return counts_in(plain((await _patiently(argv, surroundings, timeout_s)).stdout))
+
+
+async def embed(argv: Sequence[str], surroundings: Surroundings, *, timeout_s: float) -> int | None:
+    """Compute missing vectors; how many, or None when another process had the turn: not done. Raises `BackendError`."""
+    completed = await _patiently(argv, surroundings, timeout_s)
+    text = plain(completed.stdout) + plain(completed.stderr)
+    return None if _SKIPPING.search(text) else embedded_in(text)
+
+
+def counts_in(text: str) -> Counts:
+    """Add up the lines of an update, one for each collection."""
+    lines = [tuple(map(int, match)) for match in _INDEXED.findall(text)]
+    new, updated, unchanged, removed = (sum(column) for column in zip(*lines, strict=True)) if lines else (0, 0, 0, 0)
+    return Counts(new=new, updated=updated, unchanged=unchanged, removed=removed)
+
+
+def embedded_in(text: str) -> int:
+    """How many chunks an embed says that it did; 0 when it says nothing."""
+    match = _EMBEDDED.search(text)
+    return int(match.group(1) or match.group(2)) if match else 0
+
+
+async def _patiently(argv: Sequence[str], surroundings: Surroundings, timeout_s: float) -> Completed:
+    attempts = AsyncRetrying(
+        stop=stop_after_attempt(_ATTEMPTS),
+        wait=wait_random_exponential(multiplier=0.5, max=5),
+        retry=retry_if_exception(lambda error: isinstance(error, _PassingError)),
+        reraise=True,
+    )
+    async for attempt in attempts:
+        with attempt:
+            return _checked(await run(argv, surroundings, timeout_s=timeout_s))
+    raise AssertionError("tenacity either returns or raises")
+
+
+def _checked(completed: Completed) -> Completed:
+    if completed.status == 0 and not completed.timed_out:
+        return completed
+    error = failure_of(completed)
+    if error.failure is Failure.LOCKED or _CONSTRAINT.search(plain(completed.stderr)):
+        raise _PassingError(error.failure, error.message, hint=error.hint)
+    raise error
+
+
+def signature(corpus: Corpus, wanted: Desired) -> str:
+    """A fingerprint of every file of the corpus (place, size, time) and of the collections. Reads no file."""
+    digest = hashlib.blake2b(repr(wanted.collections).encode("utf-8", "surrogatepass"), digest_size=16)
+    for root, found in corpus.files():
+        line = f"{root.name}\0{found.relative}\0{found.mtime_ns}\0{found.size}\n"
+        digest.update(line.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def set_aside(index: Path) -> None:
+    """Move a damaged index out of the way as `index.sqlite.broken`; the next update builds a new one."""
+    for tail in ("-wal", "-shm"):
+        index.with_name(index.name + tail).unlink(missing_ok=True)
+    if index.exists():
+        index.replace(index.with_name(f"{index.name}.broken"))
