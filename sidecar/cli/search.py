@@ -82,7 +82,7 @@ def show(reply: Mapping[str, Any], query: str, style: Style) -> None:
         say(words.outcome(reply))
     say(Style.of(sys.stderr).dim(summary(reply)))
     for notice in reply.get("notices") or []:
-        say(notice_line(notice))
+        say(words.notice_line(notice))
 
 
 def heading(result: Mapping[str, Any], engine: str, style: Style) -> str:
@@ -104,9 +104,3 @@ def summary(reply: Mapping[str, Any]) -> str:
         f"{words.counted(pending['files'], 'file')} not indexed yet" if pending.get("files") else "",
     ]
     return " · ".join(part for part in parts if part)
-
-
-def notice_line(notice: Mapping[str, Any]) -> str:
-    """A notice with what to do about it."""
-    action = notice.get("action")
-    return printable(f"note: {notice.get('message', notice.get('code', ''))}" + (f" ({action})" if action else ""))

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from sidecar.cli import words
 from sidecar.cli.exits import Exit, print_json, say, verb
 from sidecar.cli.options import connect, shared_options
 from sidecar.cli.terminal import printable
+from sidecar.cli.words import counted, notice_line
 
 #: A first build over many notes with vectors takes minutes; an hour means that nothing moves any more.
 WAIT_S = 3600.0
@@ -45,13 +45,16 @@ def sync(
             show(agent, replies[agent])
     if as_json:
         print_json({"agents": replies})
-    return Exit.OK
+    failed = any(reply.get("notices") and not reply.get("reports") for reply in replies.values())
+    return Exit.UNAVAILABLE if failed else Exit.OK
 
 
 def show(agent: str, reply: Mapping[str, Any]) -> None:
-    """What was done for one agent: one line per engine, one per file that was skipped."""
-    reports = reply.get("reports") or []
-    if not reports:
+    """What was done for one agent: one line per engine, one per file that was skipped, and what went wrong."""
+    reports, notices = reply.get("reports") or [], reply.get("notices") or []
+    for notice in notices:
+        say(f"{printable(agent)}: {notice_line(notice)}")
+    if not reports and not notices:
         say(f"{printable(agent)}: {'queued' if reply.get('queued') else 'nothing to do'}")
     for report in reports:
         print(printable(f"{agent}: {report.get('engine')} {done(report)}"), flush=True)
@@ -65,5 +68,5 @@ def done(report: Mapping[str, Any]) -> str:
     if not report.get("ran"):
         return f"had nothing to do{detail}"
     counts = ", ".join(f"{report.get(key, 0)} {key}" for key in ("changed", "removed", "unchanged", "embedded"))
-    skipped = words.counted(len(report.get("skipped") or {}), "file")
+    skipped = counted(len(report.get("skipped") or {}), "file")
     return f"{counts}, {skipped} skipped, {float(report.get('tookMs') or 0):.0f} ms{detail}"

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sidecar.cli import words
-from sidecar.cli.search import heading, notice_line
+from sidecar.cli.search import heading
 from sidecar.cli.terminal import Style, printable
 from sidecar.client import Client, ClientError, DeadlineError
 
@@ -117,7 +117,7 @@ def _answer(settings: Settings, agent: str, question: str) -> Iterator[str]:
         yield from (f"      {style.highlight(line, question)}" for line in _snippet(result))
     if not results:
         yield f"  {words.outcome(reply)}"
-    yield from (f"  {notice_line(notice)}" for notice in reply.get("notices") or [])
+    yield from (f"  {words.notice_line(notice)}" for notice in reply.get("notices") or [])
 
 
 def _snippet(result: Mapping[str, Any]) -> list[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sidecar.cli.terminal import printable
+
 #: The failure classes of an engine.
 REASONS = {
     "missing": "qmd was not found on PATH",
@@ -56,3 +58,9 @@ def fallback(given: Any) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 result`, `2 results`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def notice_line(notice: Mapping[str, Any]) -> str:
+    """A notice with what to do about it."""
+    action = notice.get("action")
+    return printable(f"note: {notice.get('message', notice.get('code', ''))}" + (f" ({action})" if action else ""))

@@ -149,6 +149,18 @@ def test_a_sync_that_was_waited_for_tells_what_it_did(run: Run, daemon: FakeDaem
     assert result.stderr == "  skipped a.md: not UTF-8\n"
 
 
+def test_a_sync_that_no_engine_could_do_is_a_failure(run: Run, daemon: FakeDaemon) -> None:
+    """The daemon answers 200 with a notice; the exit code is that of an engine that is not there."""
+    reply = {
+        "queued": False,
+        "reports": [],
+        "notices": [{"code": "locked", "message": "index locked", "action": "wait"}],
+    }
+    daemon.routes["POST", "/v1/agents/main/sync"] = (200, reply)
+    result = run("sync", "--wait")
+    assert (result.exit_code, result.stderr) == (69, "main: note: index locked (wait)\n")
+
+
 def test_version_names_the_running_daemon(run: Run, daemon: FakeDaemon) -> None:
     """A daemon of another version than the command is the first thing to see after an upgrade."""
     daemon.routes["GET", "/v1/info"] = (200, {"version": "0.0.9", "pid": 77})
