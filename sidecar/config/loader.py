@@ -70,7 +70,9 @@ def find(config: Path | None, environ: Mapping[str, str]) -> Path | None:
 
 def _resolve(reader: Reader, environ: Mapping[str, str], state_flag: Path | None, socket_flag: Path | None) -> Settings:
     path = reader.tree.main
-    memory = reader.model(("memory",), Memory, without=frozenset({"search"}), ignored=unused.MEMORY)
+    memory = _with_home(
+        reader.model(("memory",), Memory, without=frozenset({"search"}), ignored=unused.MEMORY), environ
+    )
     sidecar = reader.model(("sidecar",), Sidecar)
     state_dir, state_origin = _state_dir(sidecar, path, environ, state_flag)
     socket, socket_origin = _socket(sidecar, path, environ, state_dir, socket_flag)
@@ -96,6 +98,15 @@ def _resolve(reader: Reader, environ: Mapping[str, str], state_flag: Path | None
         origins=_origins(reader, resolved, {STATE_DIR: state_origin, SOCKET: socket_origin}),
         variables=reader.variables,
     )
+
+
+def _with_home(memory: Memory, environ: Mapping[str, str]) -> Memory:
+    """The command with `~` replaced, as a shell would have done; a bare name stays one."""
+    command = memory.qmd.command
+    if not command.startswith("~/"):
+        return memory
+    qmd = memory.qmd.model_copy(update={"command": str(expand(command, environ))})
+    return memory.model_copy(update={"qmd": qmd})
 
 
 def _state_dir(sidecar: Sidecar, path: Path | None, environ: Mapping[str, str], flag: Path | None) -> tuple[Path, str]:

@@ -53,7 +53,7 @@ class Reader:
         block: dict[str, Any] = substitute(used, at, self.tree, self.variables, self.findings)
         found = problems(model, block, at, self.tree)
         self.findings += found
-        return {} if found else block
+        return {} if any(finding.severity is Severity.ERROR for finding in found) else block
 
     def model(
         self,

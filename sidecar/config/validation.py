@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from sidecar.config.documents import Tree
-from sidecar.config.errors import Finding
+from sidecar.config.errors import Finding, Severity
 from sidecar.config.json5 import KeyPath
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -26,13 +26,29 @@ def build(model: type[Model], value: dict[str, Any]) -> Model:
 
 
 def problems(model: type[BaseModel], value: dict[str, Any], at: KeyPath, tree: Tree) -> list[Finding]:
-    """Everything that keeps a block, which stands at `at`, from being this model."""
+    """What keeps a block, which stands at `at`, from being this model; warnings where a number was clamped."""
     try:
-        build(model, value)
+        shaped = build(model, value).model_dump(mode="json", by_alias=True)
     except ValidationError as error:
         details = error.errors(include_url=False, include_input=False)
         return [_finding(dict(detail), model, value, at, tree) for detail in details]
-    return []
+    return [
+        tree.finding((*at, *path), "clamped", f"out of range: {used} is used", "", severity=Severity.WARNING)
+        for path, used in _clamped(value, shaped)
+    ]
+
+
+#: Numbers that depend on their neighbours, which another layer may still set.
+_RELATIVE = frozenset({"overlap", "vectorWeight", "textWeight"})
+
+
+def _clamped(written: Any, used: Any, at: KeyPath = ()) -> Iterator[tuple[KeyPath, float]]:
+    """The numbers that were written and not taken as they are."""
+    if isinstance(written, dict) and isinstance(used, dict):
+        for key in (key for key in written if key in used and key not in _RELATIVE):
+            yield from _clamped(written[key], used[key], (*at, key))
+    elif isinstance(written, int | float) and isinstance(used, int | float) and written != used:
+        yield at, used
 
 
 def _finding(detail: dict[str, Any], model: type[BaseModel], value: Any, at: KeyPath, tree: Tree) -> Finding:
@@ -43,7 +59,7 @@ def _finding(detail: dict[str, Any], model: type[BaseModel], value: Any, at: Key
         missing = detail["loc"][-1]
         return tree.finding((*at, *local), "missing_key", f"the key {missing} is missing", f"add {missing}")
     if detail["type"] == "json_invalid":
-        return tree.finding(at, "bad_text", "a text is not valid Unicode", "remove lone surrogates like \\ud800")
+        return tree.finding(at, "bad_text", "a text is not valid Unicode", "look at the variables in it")
     message, _, hint = detail["msg"].removeprefix("Value error, ").partition(": ")
     return tree.finding((*at, *local), "bad_value", message.replace("Input should", "should"), hint)
 

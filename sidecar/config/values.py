@@ -15,7 +15,12 @@ class Strict(BaseModel):
     """Keys in camelCase, none but ours, no silent conversions, no change after loading."""
 
     model_config = ConfigDict(
-        alias_generator=to_camel, extra="forbid", frozen=True, strict=True, hide_input_in_errors=True
+        alias_generator=to_camel,
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        allow_inf_nan=False,
+        hide_input_in_errors=True,
     )
 
 

@@ -76,7 +76,8 @@ def substitute(value: Any, at: KeyPath, tree: Tree, variables: Mapping[str, str]
     for name in missing:
         hint = f"export {name}, add it to the .env file, or write $${{{name}}} for the text itself"
         findings.append(tree.finding(at, "unset_variable", f"the variable {name} is not set", hint))
-    return _REFERENCE.sub(lambda match: _replacement(match, variables), value)
+    # A text that is wrong already is left alone: an empty one would be reported a second time.
+    return value if missing else _REFERENCE.sub(lambda match: _replacement(match, variables), value)
 
 
 def _referenced(

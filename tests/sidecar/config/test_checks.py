@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.sidecar.config.conftest import Refuse
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("{memory: {qmd: {update: {interval: '5s'}}}}", "memory.qmd.update.interval"),
+        ("{memory: {qmd: {update: {onBoot: false, waitForBootSync: true}}}}", "memory.qmd.update.waitForBootSync"),
+        ("{memory: {qmd: {limits: {timeoutMs: 200000}}}}", "memory.qmd.limits.timeoutMs"),
+        ("{memory: {search: {fallback: 'openai', multimodal: {enabled: true}}}}", "memory.search.fallback"),
+        (
+            "{memory: {search: {remote: {batch: {enabled: true, pollIntervalMs: 90000, timeoutMinutes: 1}}}}}",
+            "memory.search.remote.batch.pollIntervalMs",
+        ),
+    ],
+)
+def test_contradictions_are_refused(refuse: Refuse, text: str, key: str) -> None:
+    """Two keys that cannot both be meant."""
+    (finding,) = refuse(text)
+    assert (finding.code, finding.key) == ("contradiction", key)
+    assert finding.hint
+
+
+def test_a_search_section_at_the_top_names_its_place(refuse: Refuse) -> None:
+    """OpenClaw ignores it, which has cost people hours."""
+    (finding,) = refuse("{\nmemorySearch: {}}")
+    assert (finding.code, finding.line) == ("misplaced_key", 2)
+    assert "agents.defaults.memorySearch" in finding.hint

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import orjson
+
+from sidecar.config import Severity, check, load, show
+from tests.sidecar.config.conftest import Load
+
+
+def test_check_tells_errors_before_warnings(home: Path) -> None:
+    """And never raises."""
+    file = home / "c.json5"
+    file.write_text("{memory: {qmd: {searchTool: 'x'}}, sidecar: {x: 1}}", encoding="utf-8")
+    findings = check(file, environ={"HOME": str(home)})
+    assert [(found.severity, found.key) for found in findings] == [
+        (Severity.ERROR, "sidecar.x"),
+        (Severity.WARNING, "memory.qmd.searchTool"),
+    ]
+
+
+def test_check_of_an_unreadable_file(home: Path) -> None:
+    """One finding that says why."""
+    (finding,) = check(home / "none.json5", environ={"HOME": str(home)})
+    assert (finding.code, finding.file) == ("unreadable", str(home / "none.json5"))
+
+
+def test_show_hides_secrets(load_text: Load) -> None:
+    """With and without origins."""
+    settings = load_text(
+        """{memory: {search: {remote: {apiKey: 'hunter2', headers: {auth: 'hunter2'}}}},
+            models: {providers: {openai: {apiKey: 'hunter2'}}}}"""
+    )
+    for origin in (False, True):
+        text = orjson.dumps(show(settings, origin=origin)).decode()
+        assert "hunter2" not in text
+        assert "**********" not in text
+        assert text.count('"***"') == 3
+
+
+def test_origins_name_file_and_line(load_text: Load) -> None:
+    """Of both spellings, or the default."""
+    settings = load_text(
+        """{
+        memory: { search: {
+            model: 'm' } },
+        agents: { list: [ { id: 'a',
+            memorySearch: { query: {
+              maxResults: 3 } } } ] } }""",
+        SIDECAR_STATE_DIR="/s",
+    )
+    shown = show(settings, origin=True)
+    search = shown["agents"]["a"]["memorySearch"]
+    assert search["query"]["maxResults"] == {"value": 3, "origin": f"{settings.path}:6"}
+    assert search["model"]["origin"] == f"{settings.path}:3"
+    assert search["provider"] == {"value": "auto", "origin": "default"}
+    assert shown["stateDir"] == {"value": "/s", "origin": "SIDECAR_STATE_DIR"}
+
+
+def test_what_is_shown_loads_again(load_text: Load, home: Path) -> None:
+    """The effective configuration is a configuration."""
+    settings = load_text(
+        "{memory: {qmd: {update: {interval: 7}, limits: {maxResults: 3}}}, sidecar: {socket: {mode: '660'}}}"
+    )
+    shown = show(settings)
+    again = home / "again.json5"
+    again.write_text(json.dumps({key: shown[key] for key in ("memory", "sidecar")}), encoding="utf-8")
+    loaded = load(again, environ={"HOME": str(home)})
+    assert (loaded.memory, loaded.sidecar) == (settings.memory, settings.sidecar)

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from backends.corpus import Corpus, Kind, Root
+from sidecar.config import Settings, resolve_corpus
+from tests.sidecar.config.conftest import Load
+
+
+def corpus(settings: Settings, agent: str = "main") -> Corpus:
+    """The corpus of an agent."""
+    return resolve_corpus(settings, settings.agents[agent])[0]
+
+
+def root(settings: Settings, name: str) -> Root:
+    """One root of the agent `main`."""
+    found = corpus(settings).root(name)
+    assert found is not None
+    return found
+
+
+def test_the_default_roots(load_text: Load) -> None:
+    """Names, kinds, patterns and shown prefixes as documented; nothing needs to exist."""
+    settings = load_text("{agents: {defaults: {workspace: '/w'}}}")
+    assert [(r.name, r.kind, str(r.path), r.patterns, r.shown, r.trusted) for r in corpus(settings).roots] == [
+        ("memory-root", Kind.CURATED, "/w", ("MEMORY.md", "memory.md"), "", True),
+        ("memory-user", Kind.CURATED, "/w", ("USER.md",), "", True),
+        ("memory-dir", Kind.DAILY, "/w/memory", ("**/*.md",), "memory/", True),
+    ]
+
+
+def test_default_memory_can_be_left_out(load_text: Load) -> None:
+    """Then only what is named is read."""
+    settings = load_text("{memory: {qmd: {includeDefaultMemory: false, paths: [{path: '/x'}]}}}")
+    assert [r.name for r in corpus(settings).roots] == ["custom-1"]
+
+
+def test_configured_paths(load_text: Load) -> None:
+    """Home, workspace-relative and absolute; names given, cleaned, numbered and unique."""
+    settings = load_text(
+        """{agents: {defaults: {workspace: '~/w', memorySearch: {extraPaths: ['../team', '/srv/x']}}},
+            memory: {qmd: {paths: [{path: '~/notes', name: 'my notes'},
+                                   {path: 'docs', name: 'memory-dir', pattern: '*.md'},
+                                   {path: '/other', name: 'My-Notes'}]}}}"""
+    )
+    home = settings.home
+    assert [(r.name, r.path, r.patterns, r.shown) for r in corpus(settings).roots[3:]] == [
+        ("my-notes", home / "notes", ("**/*.md",), "qmd/my-notes/"),
+        ("memory-dir-2", home / "w" / "docs", ("*.md",), "docs/"),
+        ("My-Notes-2", Path("/other"), ("**/*.md",), "qmd/My-Notes-2/"),
+        ("custom-4", home / "team", ("**/*.md",), "qmd/custom-4/"),
+        ("custom-5", Path("/srv/x"), ("**/*.md",), "qmd/custom-5/"),
+    ]
+
+
+def test_a_file_is_its_folder_and_its_name(load_text: Load, home: Path) -> None:
+    """Also one that does not exist yet; the name is no pattern."""
+    (home / "a[1].txt").touch()
+    settings = load_text("{memory: {search: {extraPaths: ['~/a[1].txt', '/none/b.md']}}}")
+    first, second = corpus(settings).roots[3:]
+    assert [found.relative for found in first.files()] == ["a[1].txt"]
+    assert (second.path, second.patterns) == (Path("/none"), ("b.md",))
+
+
+def test_the_same_files_are_listed_once(load_text: Load) -> None:
+    """Two roots with one path and pattern would be one collection for qmd."""
+    settings = load_text(
+        """{agents: {defaults: {workspace: '/w'}},
+            memory: {qmd: {paths: [{path: '/x'}, {path: '/x/../x'},
+                                   {path: '/x', pattern: 'a.md'}, {path: 'memory'}]}}}"""
+    )
+    assert [r.name for r in corpus(settings).roots[3:]] == ["custom-1", "custom-3"]
+
+
+def test_a_folder_called_qmd_does_not_pose_as_outside(load_text: Load) -> None:
+    """Shown paths stay one to one."""
+    settings = load_text(
+        "{agents: {defaults: {workspace: '/w'}}, memory: {qmd: {paths: [{path: 'qmd/x', name: 'y'}]}}}"
+    )
+    assert root(settings, "y").shown == "qmd/y/"
+
+
+def test_a_name_does_not_collide_with_a_folder_below_qmd(load_text: Load, home: Path) -> None:
+    """A root that is the whole workspace shows such folders."""
+    (home / "w" / "qmd" / "docs").mkdir(parents=True)
+    settings = load_text(
+        "{agents: {defaults: {workspace: '~/w'}}, memory: {qmd: {paths: [{path: '/d', name: 'docs'}]}}}"
+    )
+    assert root(settings, "docs-2").shown == "qmd/docs-2/"
+
+
+def test_a_link_into_the_workspace_is_inside(load_text: Load, home: Path) -> None:
+    """The workspace may be reached by two names."""
+    (home / "real" / "docs").mkdir(parents=True)
+    (home / "w").symlink_to(home / "real")
+    settings = load_text("{agents: {defaults: {workspace: '~/w'}}, memory: {qmd: {paths: [{path: '~/real/docs'}]}}}")
+    assert root(settings, "custom-1").shown == "docs/"
+
+
+def test_either_switch_turns_sessions_on(load_text: Load) -> None:
+    """Exported conversations are not trusted."""
+    by_qmd = load_text("{memory: {qmd: {sessions: {enabled: true}}}}")
+    by_search = load_text("{memory: {search: {sources: ['memory', 'sessions'], experimental: {sessionMemory: true}}}}")
+    half = load_text("{memory: {search: {sources: ['sessions']}}}")
+    sessions = root(by_qmd, "sessions")
+    assert (sessions.kind, sessions.trusted, sessions.shown) == (Kind.SESSION, False, "qmd/sessions/")
+    assert sessions.path == by_qmd.state_dir / "agents" / "main" / "qmd" / "sessions"
+    assert root(by_search, "sessions") == sessions
+    assert corpus(half).root("sessions") is None
+
+
+def test_a_shared_export_folder_gets_a_folder_per_agent(load_text: Load) -> None:
+    """One agent must not find another's conversations."""
+    settings = load_text(
+        """{memory: {qmd: {sessions: {enabled: true, exportDir: '/out'}}},
+            agents: {list: [{id: 'a', workspace: '/a'}, {id: 'b', workspace: '/b'}]}}"""
+    )
+    found = [corpus(settings, name).root("sessions") for name in "ab"]
+    assert [str(sessions.path) for sessions in found if sessions] == ["/out/a", "/out/b"]
+
+
+def test_a_conversation_in_a_memory_folder_is_still_a_conversation(load_text: Load) -> None:
+    """It must not gain trust by its place."""
+    settings = load_text(
+        "{agents: {defaults: {workspace: '/w'}}, memory: {qmd: {sessions: {enabled: true, exportDir: 'memory/chats'}}}}"
+    )
+    located = corpus(settings).locate("memory/chats/main/x.md")
+    assert located is not None
+    assert (located.root.name, located.root.trusted) == ("sessions", False)
+
+
+def test_media_are_read_below_extra_paths_only(load_text: Load) -> None:
+    """And only the kinds that were asked for."""
+    settings = load_text(
+        """{memory: {qmd: {paths: [{path: '/p'}]},
+            search: {extraPaths: ['/m'], multimodal: {enabled: true, modalities: ['audio']}}}}"""
+    )
+    plain, media = corpus(settings).roots[3:]
+    assert (plain.media, plain.holds("a.mp3")) == (False, False)
+    assert (media.media, media.holds("x/a.mp3"), media.holds("a.png"), media.holds("a.md")) == (True, True, False, True)
+
+
+def test_two_root_memories_are_told(load_text: Load, home: Path) -> None:
+    """The first is read."""
+    workspace = home / ".openclaw" / "workspace"
+    workspace.mkdir(parents=True)
+    settings = load_text("{}")
+    (workspace / "memory.md").touch()
+    assert resolve_corpus(settings, settings.agents["main"])[1] == ()
+    (workspace / "MEMORY.md").touch()
+    if len(list(workspace.iterdir())) == 2:
+        assert [notice.code for notice in resolve_corpus(settings, settings.agents["main"])[1]] == ["two_root_memories"]
