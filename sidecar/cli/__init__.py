@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from difflib import get_close_matches
@@ -51,6 +52,10 @@ def command() -> None:
 
 def main() -> None:
     """Run the command line; ends the process with one of the documented exit codes."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # Memory may hold what the locale of a terminal cannot spell.
+            stream.reconfigure(errors="backslashreplace")
     try:
         command(prog_name="qmd-sidecar")
     except BrokenPipeError:

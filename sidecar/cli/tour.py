@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from sidecar.cli import words
 from sidecar.cli.search import heading
@@ -77,14 +78,14 @@ def first_agent(settings: Settings) -> AgentSettings:
 def make_sample(state_dir: Path, *, today: dt.date) -> Path:
     """Write the sample workspace unless it is there already, and return its folder."""
     workspace = state_dir / SAMPLE_FOLDER
-    memory = workspace / "memory"
-    if memory.exists():
+    if (workspace / "MEMORY.md").exists():
         return workspace
-    state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    memory.mkdir(mode=0o700, parents=True)
-    (workspace / "MEMORY.md").write_text(_LONG_TERM, encoding="utf-8")
+    for folder in (state_dir, workspace, workspace / "memory"):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for age_days, text in enumerate(_NOTES, start=1):
-        (memory / f"{today - dt.timedelta(days=age_days)}.md").write_text(text, encoding="utf-8")
+        (workspace / "memory" / f"{today - dt.timedelta(days=age_days)}.md").write_text(text, encoding="utf-8")
+    # Last, since it says that the sample is complete.
+    (workspace / "MEMORY.md").write_text(_LONG_TERM, encoding="utf-8")
     return workspace
 
 
@@ -137,7 +138,7 @@ def _no_notes(workspace: Path) -> list[str]:
 
 def _next_steps(settings: Settings, agent: str, question: str | None) -> list[str]:
     body = json.dumps({"query": question or "what did we decide?", "sessionKey": _session(agent)}, ensure_ascii=False)
-    url = f"http://localhost/v1/agents/{agent}/memory_search"
+    url = f"http://localhost/v1/agents/{quote(agent, safe='')}/memory_search"
     return [
         f"Try       qmd-sidecar search --socket {shlex.quote(str(settings.socket))} 'your own question'",
         f"          curl -s --unix-socket {shlex.quote(str(settings.socket))} {url} -d {shlex.quote(body)}",

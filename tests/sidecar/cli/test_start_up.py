@@ -71,3 +71,12 @@ def test_a_reader_that_goes_away_is_no_accident(environ: dict[str, str], daemon:
         )
     assert "Traceback" not in done.stderr
     assert done.returncode == 1
+
+
+def test_a_locale_that_cannot_spell_the_memory_is_no_accident(environ: dict[str, str], daemon: FakeDaemon) -> None:
+    """Text in any script is printed somehow on a terminal that knows only ASCII."""
+    hit = {"path": "a.md", "startLine": 1, "endLine": 1, "score": 1, "snippet": "\u6e2f"}
+    daemon.routes["POST", "/v1/agents/main/memory_search"] = (200, {"results": [hit], "outcome": "hits"})
+    done = probe(environ | {"PYTHONIOENCODING": "ascii"}, "search", "x")
+    assert done.returncode == 0
+    assert "\\u6e2f" in done.stdout
