@@ -10,7 +10,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import tzinfo
 from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -20,6 +19,7 @@ from exporter.ledger import Entry, Ledger
 from exporter.markdown import Rendering
 from exporter.redact import Redactor
 from exporter.sanitize import collapse, sanitize
+from exporter.session_store import SessionStore, StoreUnreadableError
 from exporter.transcript import Message, Transcript, TranscriptFile, find_transcripts, open_transcript
 
 _DAY_NS: Final = 86_400 * 10**9
@@ -60,13 +60,18 @@ class Failure:
 
 @dataclass(slots=True, kw_only=True)
 class ExportReport:
-    """Counts of one run, never text. `redacted` counts secrets by kind; `empty` are transcripts without a turn."""
+    """Counts of one run, never text.
+
+    `redacted` counts secrets by kind; `empty` are transcripts without a turn, `left_out` those of cron runs,
+    heartbeats and sub-agents, `expired` those beyond retention.
+    """
 
     written: int = 0
     unchanged: int = 0
     empty: int = 0
     removed: int = 0
     expired: int = 0
+    left_out: int = 0
     turns: int = 0
     bad_lines: int = 0
     redacted: Mapping[str, int] = field(default_factory=dict)
@@ -85,14 +90,16 @@ def export_sessions(job: ExportJob) -> ExportReport:
     folder that cannot be used and apsw.Error for the ledger.
     """
     redactor = Redactor(job.redact_patterns, job.redact_allow)
-    zone = ZoneInfo(job.zone)
     try:
         files = find_transcripts(Path(job.transcripts))
+        store = SessionStore(Path(job.transcripts))
+    except StoreUnreadableError as error:
+        return ExportReport(failures=[Failure("", "session_store_unreadable", str(error))])
     except OSError as error:
         # Missing or unreadable is no proof that the sessions were deleted.
         return ExportReport(failures=[Failure("", "transcripts_unreadable", _reason(error))])
     with ExportFolder(Path(job.export_folder)) as folder, Ledger(Path(job.ledger), job.export_folder) as ledger:
-        return _Run(job, redactor, zone, folder, ledger).over(files)
+        return _Run(job, redactor, folder, ledger, store).over(files)
 
 
 def export_name(transcript: str) -> str:
@@ -114,10 +121,13 @@ def _reason(error: OSError) -> str:
 class _Run:
     """One run over one folder."""
 
-    def __init__(self, job: ExportJob, redactor: Redactor, zone: tzinfo, folder: ExportFolder, ledger: Ledger) -> None:
+    def __init__(
+        self, job: ExportJob, redactor: Redactor, folder: ExportFolder, ledger: Ledger, store: SessionStore
+    ) -> None:
         self._source = Path(job.transcripts)
         self._oldest_ns = time.time_ns() - job.retention_days * _DAY_NS if job.retention_days > 0 else 0
-        self._redactor, self._zone, self._folder, self._ledger = redactor, zone, folder, ledger
+        self._zone = ZoneInfo(job.zone)
+        self._redactor, self._folder, self._ledger, self._store = redactor, folder, ledger, store
         self._recipe = f"{_FORMAT}:{redactor.fingerprint}:{job.zone}"
         self._known = ledger.entries()
         self._redacted: Counter[str] = Counter()
@@ -125,8 +135,10 @@ class _Run:
         self._report = ExportReport()
 
     def over(self, files: Sequence[TranscriptFile]) -> ExportReport:
-        kept = [file for file in files if file.mtime_ns >= self._oldest_ns]
-        self._report.expired = len(files) - len(kept)
+        recent = [file for file in files if file.mtime_ns >= self._oldest_ns]
+        kept = [file for file in recent if not self._store.is_chore(self._key_of(file))]
+        self._report.expired = len(files) - len(recent)
+        self._report.left_out = len(recent) - len(kept)
         self._folder.remove_leftovers()
         for file in kept:
             if self._is_current(file):
@@ -136,6 +148,11 @@ class _Run:
         self._remove_all_but({file.name for file in kept})
         self._report.redacted, self._report.failures = dict(self._redacted), self._failures
         return self._report
+
+    def _key_of(self, file: TranscriptFile) -> str:
+        """The session of a file. The store forgets a session's older files; the ledger remembers whose they were."""
+        remembered = self._known.get(file.name) or self._known.get(f"{file.session_id}.jsonl")
+        return self._store.key_of(file.name) or (remembered.session_key if remembered else "")
 
     def _is_current(self, file: TranscriptFile) -> bool:
         known = self._known.get(file.name)
@@ -166,7 +183,9 @@ class _Run:
             self._report.empty += 1
             self._report.removed += self._folder.remove(name, file.name)
         # What was listed, not what was read: a file that grew in between is read again next time.
-        entry = Entry(file.name, file.size_bytes, file.mtime_ns, self._recipe, size, rendering.turns)
+        entry = Entry(
+            file.name, self._key_of(file), file.size_bytes, file.mtime_ns, self._recipe, size, rendering.turns
+        )
         self._ledger.record(entry, rendering.line_map)
 
     def _conversation(self, transcript: Transcript) -> Iterator[Message]:

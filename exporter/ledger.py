@@ -14,7 +14,7 @@ import apsw
 _BUSY_TIMEOUT_MS: Final = 5000
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS exported_session (
-    folder TEXT NOT NULL, name TEXT NOT NULL,
+    folder TEXT NOT NULL, name TEXT NOT NULL, session_key TEXT NOT NULL,
     size_bytes INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, recipe TEXT NOT NULL,
     export_bytes INTEGER NOT NULL, turns INTEGER NOT NULL, line_map BLOB NOT NULL,
     PRIMARY KEY (folder, name)
@@ -24,9 +24,14 @@ CREATE TABLE IF NOT EXISTS exported_session (
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One exported transcript. `recipe` names the rules it was made with; `export_bytes` is 0 when it had no turns."""
+    """One exported transcript.
+
+    `session_key` is the session that it belonged to when last exported, empty when unknown; `recipe` names the rules
+    that it was made with; `export_bytes` is 0 when it had no turns.
+    """
 
     name: str
+    session_key: str
     size_bytes: int
     mtime_ns: int
     recipe: str
@@ -56,7 +61,8 @@ class Ledger:
     def entries(self) -> dict[str, Entry]:
         """Every entry of the folder, by the transcript's name."""
         rows = self._database.execute(
-            "SELECT name, size_bytes, mtime_ns, recipe, export_bytes, turns FROM exported_session WHERE folder = ?",
+            "SELECT name, session_key, size_bytes, mtime_ns, recipe, export_bytes, turns"
+            " FROM exported_session WHERE folder = ?",
             (self._folder,),
         )
         return {row[0]: Entry(*row) for row in rows}
@@ -64,10 +70,11 @@ class Ledger:
     def record(self, entry: Entry, line_map: array[int]) -> None:
         """Remember an export that is complete on disk."""
         self._database.execute(
-            "INSERT OR REPLACE INTO exported_session VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO exported_session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 self._folder,
                 entry.name,
+                entry.session_key,
                 entry.size_bytes,
                 entry.mtime_ns,
                 entry.recipe,

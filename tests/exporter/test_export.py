@@ -230,6 +230,32 @@ def test_bad_lines_are_reported(place: Place) -> None:
     assert place.export().bad_lines == 2
 
 
+def test_chores_are_left_out(place: Place) -> None:
+    """Cron runs, sub-agents and what they started have no export; a session that becomes known as one loses it."""
+    for name in ["chat", "job", "child", "orphan"]:
+        place.write(f"{name}.jsonl", [said("user", "hello")])
+    assert place.export().written == 4
+    store = {
+        "agent:main:main": {"sessionId": "chat"},
+        "agent:main:cron:daily:run:1": {"sessionId": "x", "sessionFile": "/elsewhere/job.jsonl"},
+        "agent:main:acp:1": {"sessionId": "child", "spawnedBy": "agent:main:cron:daily:run:1"},
+    }
+    (place.source / "sessions.json").write_text(json.dumps(store))
+    report = place.export()
+    assert (report.left_out, report.removed) == (2, 2)
+    assert place.names() == {"chat.md", "orphan.md"}
+
+
+def test_a_half_written_session_store_stops_the_run(place: Place) -> None:
+    """Without the store nobody knows what is a chore, so nothing is exported or removed this time."""
+    place.write("s1.jsonl", [said("user", "hello")])
+    place.export()
+    place.write("s2.jsonl", [said("user", "hello")])
+    (place.source / "sessions.json").write_text('{"agent:ma')
+    assert place.export().failures[0].code == "session_store_unreadable"
+    assert place.names() == {"s1.md"}
+
+
 def test_an_export_line_leads_back_to_its_transcript(place: Place) -> None:
     """Each turn's line maps to the line that it was said in; headings map to nothing."""
     place.write("s1.jsonl", [{"type": "session"}, said("user", "a"), "{bad", said("assistant", "b")])

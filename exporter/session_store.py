@@ -1,0 +1,77 @@
+"""Which session a transcript belongs to, from the gateway's `sessions.json`, and whether it is a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+import orjson
+
+STORE_NAME: Final = "sessions.json"
+_PARENTS: Final = ("parentSessionKey", "spawnedBy")
+# Work that the gateway does by itself. It is long, repeats itself, and buries what people said.
+_CHORE_HEADS: Final = frozenset({"cron", "heartbeat"})
+_DREAM_PREFIX: Final = "dreaming-narrative-"
+
+
+class StoreUnreadableError(OSError):
+    """`sessions.json` is there and cannot be read, perhaps because the gateway is writing it."""
+
+
+class SessionStore:
+    """The entries of `sessions.json` by session key; a missing file is an empty store.
+
+    Raises StoreUnreadableError: guessing without it would export what must be left out.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._entries = _read(folder / STORE_NAME)
+        self._keys = {name: key for key, entry in self._entries.items() if (name := _transcript_name(entry))}
+
+    def key_of(self, transcript: str) -> str:
+        """The session key that a transcript file belongs to now; empty when no session names it."""
+        return self._keys.get(transcript, "")
+
+    def is_chore(self, key: str) -> bool:
+        """Whether a session is a cron run, a heartbeat, a sub-agent or a dream, or was started by one."""
+        seen: set[str] = set()
+        waiting = [key]
+        while waiting:
+            current = waiting.pop()
+            if current in seen:
+                continue
+            if _is_chore_key(current):
+                return True
+            seen.add(current)
+            entry = self._entries.get(current, {})
+            waiting += [parent for name in _PARENTS if isinstance(parent := entry.get(name), str)]
+        return False
+
+
+def _read(path: Path) -> Mapping[str, Mapping[str, Any]]:
+    try:
+        store = orjson.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise StoreUnreadableError(f"{STORE_NAME} cannot be read") from error
+    if not isinstance(store, dict):
+        raise StoreUnreadableError(f"{STORE_NAME} is not an object")
+    return {key: entry for key, entry in store.items() if isinstance(entry, dict)}
+
+
+def _transcript_name(entry: Mapping[str, Any]) -> str:
+    file, session_id = entry.get("sessionFile"), entry.get("sessionId")
+    if isinstance(file, str) and file:
+        return PurePosixPath(file).name
+    return f"{session_id}.jsonl" if isinstance(session_id, str) and session_id else ""
+
+
+def _is_chore_key(key: str) -> bool:
+    parts = key.lower().split(":")
+    rest = parts[2:] if parts[0] == "agent" else parts
+    if not rest:
+        return False
+    chore = rest[0] in _CHORE_HEADS or rest[-1] == "heartbeat" or "subagent" in rest
+    return chore or any(part.startswith(_DREAM_PREFIX) for part in rest)
