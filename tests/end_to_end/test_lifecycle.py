@@ -1,0 +1,96 @@
+"""Start and stop: one daemon a state folder, an orderly end, and nothing left behind however it ends."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.running import processes_of, running, until
+
+
+def config(folder: Path, **memory: Any) -> dict[str, Any]:
+    """One agent with one note."""
+    (folder / "workspace" / "memory").mkdir(parents=True, exist_ok=True)
+    (folder / "workspace" / "memory" / "a.md").write_text("The boat leaves at nine.\n", encoding="utf-8")
+    return {"memory": memory, "agents": {"defaults": {"workspace": str(folder / "workspace")}}}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_the_daemon_in_order(tmp_path: Path, number: int) -> None:
+    """Exit code 0, no socket, no pointer, no process."""
+    with running(tmp_path, config(tmp_path, backend="builtin")) as daemon:
+        daemon.sync("main")
+        assert daemon.stop(number) == 0
+        assert not daemon.client.path.exists()
+        assert not list(daemon.client.path.parent.rglob("daemon.json"))
+
+
+def test_a_shutdown_request_stops_the_daemon(tmp_path: Path) -> None:
+    """What `qmd-sidecar stop` sends."""
+    with running(tmp_path, config(tmp_path, backend="builtin")) as daemon:
+        assert daemon.call("POST", "/v1/shutdown") == {"stopping": True}
+        assert daemon.process.wait(20) == 0
+
+
+def test_a_hangup_does_not_end_the_daemon(tmp_path: Path) -> None:
+    """The signal is reserved; the default action would be death."""
+    with running(tmp_path, config(tmp_path, backend="builtin")) as daemon:
+        daemon.process.send_signal(signal.SIGHUP)
+        until(lambda: "SIGHUP" in daemon.log.read_text(encoding="utf-8"))
+        assert daemon.ready()
+
+
+def test_a_second_daemon_on_the_same_state_is_refused(tmp_path: Path) -> None:
+    """And the first one goes on."""
+    with running(tmp_path, config(tmp_path, backend="builtin")) as daemon:
+        command = [sys.executable, "-m", "sidecar", "run", "--config", str(tmp_path / "config.json5")]
+        second = subprocess.run(
+            [*command, "--state-dir", str(daemon.state), "--socket", str(daemon.client.path)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert second.returncode == 1
+        assert "another daemon owns" in second.stderr
+        assert daemon.ready()
+
+
+def test_ten_kills_leave_nothing_behind_and_lose_nothing(tmp_path: Path) -> None:
+    """SIGKILL at ten different moments of a sync; the next daemon starts at once and answers."""
+    wanted = config(tmp_path, backend="builtin")
+    for number in range(300):
+        (tmp_path / "workspace" / "memory" / f"{number}.md").write_text(f"note {number}\n" * 20, encoding="utf-8")
+    for kill in range(10):
+        with running(tmp_path, wanted) as daemon:
+            daemon.call("POST", "/v1/agents/main/sync", {"force": True})
+            for _ in range(kill * 3):
+                daemon.search("main", "note boat")
+            daemon.process.kill()
+            daemon.process.wait()
+    with running(tmp_path, wanted) as daemon:
+        daemon.sync("main")
+        assert daemon.search("main", "when does the boat leave?")["outcome"] == "hits"
+
+
+def test_the_pointer_names_the_running_daemon(tmp_path: Path) -> None:
+    """How clients find a socket that is not at its default place."""
+    with running(tmp_path, config(tmp_path, backend="builtin")) as daemon:
+        pointer = json.loads(next(daemon.client.path.parent.rglob("daemon.json")).read_text(encoding="utf-8"))
+        assert (pointer["pid"], pointer["socket"]) == (daemon.process.pid, str(daemon.client.path))
+
+
+def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
+    """The search meanwhile is answered by keywords."""
+    with running(tmp_path, config(tmp_path, backend="builtin")) as daemon:
+        daemon.sync("main")
+        worker = daemon.call("GET", "/v1/status")["worker"]["pid"]
+        next(process for process in processes_of(str(tmp_path)) if process.pid == worker).kill()
+        assert daemon.search("main", "when does the boat leave?")["outcome"] in {"hits", "partial"}
+        until(lambda: daemon.sync("main")["reports"], what="a new worker")

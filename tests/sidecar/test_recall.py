@@ -1,0 +1,245 @@
+"""The search path: scope first, limits and citations last, and one true word for the outcome."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import scope
+from backends.base import (
+    Answer,
+    BackendError,
+    BackendStatus,
+    Failure,
+    Hit,
+    Mode,
+    Notice,
+    Query,
+    SyncReport,
+    SyncRequest,
+)
+from backends.corpus import Corpus, Kind
+from sidecar.agents import Agent
+from sidecar.config import Memory, load
+from sidecar.recall import MAX_QUERY_CHARS, SearchRequest, clean, search, within
+
+DIRECT = "agent:main:telegram:direct:1"
+GROUP = "agent:main:telegram:group:1"
+
+
+@dataclass
+class Engine:
+    """An engine that gives a fixed answer, and remembers the question."""
+
+    answer: Answer | BackendError
+    asked: list[Query] = field(default_factory=list)
+    name: str = "builtin"
+
+    async def search(self, query: Query) -> Answer:
+        """Answer or fail as told."""
+        self.asked.append(query)
+        if isinstance(self.answer, BackendError):
+            raise self.answer
+        return self.answer
+
+    async def sync(self, request: SyncRequest) -> SyncReport:
+        """Nothing to do."""
+        return SyncReport(engine=self.name, ran=False)
+
+    def status(self) -> BackendStatus:
+        """Ready."""
+        return BackendStatus(backend=self.name, ready=True)
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+
+def hit(snippet: str = "the boat leaves at nine", start: int = 3, end: int = 4) -> Hit:
+    """One passage."""
+    return Hit(
+        root="memory-dir",
+        relative="2026-01-01.md",
+        path="memory/2026-01-01.md",
+        kind=Kind.DAILY,
+        trusted=True,
+        start_line=start,
+        end_line=end,
+        snippet=snippet,
+        score=0.9,
+    )
+
+
+def answer(*hits: Hit, **more: Any) -> Answer:
+    """An answer of the built-in engine."""
+    return Answer(hits=hits, engine="builtin", via="index", mode=Mode.SEARCH, **more)
+
+
+def ask(
+    given: Answer | BackendError,
+    key: str | None = DIRECT,
+    *,
+    config: str = "{}",
+    folder: Path,
+    **asked: Any,
+) -> tuple[dict[str, Any], Engine]:
+    """One search of agent main with this configuration; the reply, and the engine that was asked."""
+    file = folder / "config.json5"
+    file.write_text(config, encoding="utf-8")
+    settings = load(file, environ={"HOME": str(folder)}, state_dir=folder / "state")
+    engine = Engine(given)
+
+    async def scenario() -> dict[str, Any]:
+        agent = Agent(
+            settings.agents["main"],
+            corpus=Corpus("main", folder, ()),
+            policy=settings.policy,
+            search=engine,
+            engines={},
+        )
+        request = SearchRequest(text="when does the boat leave?", session_key=key, **asked)
+        try:
+            return await search(agent, request, settings.memory)
+        finally:
+            await agent.close()
+
+    return asyncio.run(scenario()), engine
+
+
+def test_hits_carry_their_place_their_score_and_where_they_come_from(tmp_path: Path) -> None:
+    """The fields of the contract."""
+    reply, _ = ask(answer(hit()), folder=tmp_path)
+    assert reply["outcome"] == "hits"
+    row = reply["results"][0]
+    assert (row["path"], row["startLine"], row["endLine"]) == ("memory/2026-01-01.md", 3, 4)
+    assert row["provenance"] == {"root": "memory-dir", "kind": "daily", "trusted": True}
+
+
+@pytest.mark.parametrize(
+    ("given", "outcome"),
+    [
+        (answer(), "no_match"),
+        (answer(partial=True), "partial"),
+        (answer(hit(), partial=True), "partial"),
+        (BackendError(Failure.MISSING, "no engine"), "unavailable"),
+    ],
+)
+def test_an_empty_list_is_always_explained(tmp_path: Path, given: Answer | BackendError, outcome: str) -> None:
+    """`[]` alone would mean seven things."""
+    reply, _ = ask(given, folder=tmp_path)
+    assert reply["outcome"] == outcome
+
+
+@pytest.mark.parametrize("key", [GROUP, None, "", "agent:other:main", "agent:main:subagent:7"])
+def test_a_denied_key_asks_no_engine_and_learns_nothing(tmp_path: Path, key: str | None) -> None:
+    """The rule is named; the engine is not touched."""
+    reply, engine = ask(answer(hit()), key, folder=tmp_path)
+    assert (reply["outcome"], reply["results"], engine.asked) == ("denied", [], [])
+    assert set(reply["denied"]) == {"rule", "channel", "chatType", "kind"}
+
+
+def test_a_sub_agent_takes_its_parents_decision(tmp_path: Path) -> None:
+    """Allowed with an allowed parent."""
+    reply, _ = ask(answer(hit()), "agent:main:subagent:7", parent_session_key=DIRECT, folder=tmp_path)
+    assert reply["outcome"] == "hits"
+
+
+def test_a_disabled_agent_says_so(tmp_path: Path) -> None:
+    """Not an empty list."""
+    config = "{agents: {defaults: {memorySearch: {enabled: false}}}}"
+    reply, engine = ask(answer(hit()), config=config, folder=tmp_path)
+    assert (reply["outcome"], reply["disabled"], engine.asked) == ("disabled", True, [])
+
+
+@pytest.mark.parametrize(
+    ("mode", "key", "cited"),
+    [
+        ("auto", DIRECT, True),
+        ("on", DIRECT, True),
+        ("off", DIRECT, False),
+    ],
+)
+def test_citations_follow_the_setting_and_the_chat(tmp_path: Path, mode: str, key: str, *, cited: bool) -> None:
+    """`auto` cites in direct chats."""
+    reply, _ = ask(answer(hit()), key, config=f"{{memory: {{citations: '{mode}'}}}}", folder=tmp_path)
+    row = reply["results"][0]
+    footer = "\n\nSource: memory/2026-01-01.md#L3-L4"
+    assert row["snippet"].endswith(footer) is cited
+    assert row.get("citation") == ("memory/2026-01-01.md#L3-L4" if cited else None)
+
+
+def test_auto_does_not_cite_in_a_group(tmp_path: Path) -> None:
+    """Paths are not for everybody."""
+    config = "{memory: {qmd: {scope: {default: 'allow'}}}}"
+    reply, _ = ask(answer(hit()), GROUP, config=config, folder=tmp_path)
+    assert "citation" not in reply["results"][0]
+
+
+def test_a_single_line_is_cited_as_one(tmp_path: Path) -> None:
+    """`#L3`, not `#L3-L3`."""
+    reply, _ = ask(answer(hit(start=3, end=3)), folder=tmp_path)
+    assert reply["results"][0]["citation"] == "memory/2026-01-01.md#L3"
+
+
+def test_snippets_and_footers_fit_the_injected_limit_together(tmp_path: Path) -> None:
+    """A hit that does not fit is left out whole, and that is said."""
+    hits = [replace(hit("x" * 300), start_line=n, end_line=n) for n in range(1, 7)]
+    config = "{memory: {qmd: {limits: {maxInjectedChars: 1000}}}}"
+    reply, _ = ask(answer(*hits), config=config, folder=tmp_path)
+    assert sum(len(row["snippet"]) for row in reply["results"]) <= 1000
+    assert len(reply["results"]) == 2 or len(reply["results"]) == 3
+    assert [notice["code"] for notice in reply["notices"]] == ["clipped"]
+
+
+def test_limits_reach_the_engine(tmp_path: Path) -> None:
+    """Whatever engine answers, it is asked for no more than may leave."""
+    config = "{memory: {qmd: {limits: {maxResults: 4, maxSnippetChars: 99, timeoutMs: 2000}}}}"
+    _, engine = ask(answer(), config=config, folder=tmp_path)
+    query = engine.asked[0]
+    assert (query.max_results, query.max_chars) == (4, 99)
+    assert query.deadline_at - time.monotonic() <= 2.0
+
+
+def test_the_smaller_of_both_timeouts_holds(tmp_path: Path) -> None:
+    """A caller cannot wait longer than the operator allows."""
+    config = "{memory: {qmd: {limits: {timeoutMs: 2000}}}}"
+    _, engine = ask(answer(), config=config, folder=tmp_path, timeout_s=60.0)
+    assert engine.asked[0].deadline_at - time.monotonic() <= 2.0
+
+
+def test_notices_of_the_engine_reach_the_caller(tmp_path: Path) -> None:
+    """With code, message and action."""
+    reply, _ = ask(answer(notices=(Notice("no_model", "keywords only", "install it"),)), folder=tmp_path)
+    assert reply["notices"] == [{"code": "no_model", "message": "keywords only", "action": "install it"}]
+
+
+def test_control_characters_are_spaces_and_very_long_questions_are_clipped() -> None:
+    """NUL bytes and pasted books are text, not errors."""
+    assert clean("a\0b\x1bc") == ("a b c", [])
+    text, notices = clean("x" * 200_000)
+    assert len(text) == MAX_QUERY_CHARS
+    assert [notice.code for notice in notices] == ["query_clipped"]
+
+
+def test_the_first_results_do_not_depend_on_how_many_are_asked() -> None:
+    """`within` keeps a leading part."""
+    rows = [{"snippet": "x" * size} for size in (5, 90, 5)]
+    assert within(10, rows) == rows[:1]
+
+
+def test_the_policy_of_the_configuration_is_the_one_that_decides(tmp_path: Path) -> None:
+    """Rules replace the default as a whole."""
+    config = "{memory: {qmd: {scope: {default: 'allow', rules: [{action: 'deny', match: {channel: 'telegram'}}]}}}}"
+    assert ask(answer(), DIRECT, config=config, folder=tmp_path)[0]["outcome"] == "denied"
+    assert ask(answer(), "agent:main:slack:direct:1", config=config, folder=tmp_path)[0]["outcome"] == "no_match"
+
+
+def test_the_default_policy_allows_direct_chats_alone() -> None:
+    """What the memory's documents promise."""
+    policy = Memory().qmd.scope.policy()
+    assert scope.decide(policy, agent_id="main", session_key=DIRECT).allowed
+    assert not scope.decide(policy, agent_id="main", session_key=GROUP).allowed
