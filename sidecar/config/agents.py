@@ -45,11 +45,19 @@ def declared(reader: Reader) -> list[Declared]:
     for at, name in _entries(reader):
         if problem := _id_problem(name):
             reader.error(at, "bad_agent_id", problem, "use lower-case letters, digits, - and _")
-        elif name in places and at[1] == places[name][-1][1]:
-            reader.error(at, "duplicate_agent", "another agent has the same id", "give each agent an id of its own")
+        elif _is_taken(name, at, places):
+            message = "another agent has the same id; case does not count, since session keys fold it"
+            reader.error(at, "duplicate_agent", message, "give each agent an id of its own")
         else:
             places[name] = (*places.get(name, ()), at)
     return [Declared(name, at) for name, at in places.items()] or [Declared(DEFAULT_AGENT, ())]
+
+
+def _is_taken(name: str, at: KeyPath, places: Mapping[str, tuple[KeyPath, ...]]) -> bool:
+    """Whether the id is another agent's. The same id in `list` and in `entries` is one agent in two spellings."""
+    if name in places:
+        return at[1] == places[name][-1][1]
+    return name.lower() in {other.lower() for other in places}
 
 
 def _entries(reader: Reader) -> list[tuple[KeyPath, Any]]:

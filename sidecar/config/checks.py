@@ -23,6 +23,7 @@ def run(reader: Reader, memory: Memory, sidecar: Sidecar, resolved: Resolved) ->
     _one_store_each(reader, resolved)
     _shared_workspaces(reader, resolved)
     for agent in resolved.agents.values():
+        _sessions(reader, resolved, agent, memory)
         _multimodal(reader, resolved, agent)
         _batches(reader, resolved, agent)
 
@@ -85,6 +86,13 @@ def _sharing(resolved: Resolved, key: Callable[[AgentSettings], str]) -> list[tu
     first: dict[str, AgentSettings] = {}
     pairs = [(agent, first.setdefault(key(agent), agent)) for agent in resolved.agents.values()]
     return [(agent, other) for agent, other in pairs if other is not agent]
+
+
+def _sessions(reader: Reader, resolved: Resolved, agent: AgentSettings, memory: Memory) -> None:
+    named = "sessions" in agent.search.sources
+    if named and not (agent.search.sessions_wanted or memory.qmd.sessions.enabled):
+        hint = "set experimental.sessionMemory to true"
+        reader.warn(_place(reader, resolved, agent, ("sources",)), "no_effect", "sessions are not switched on", hint)
 
 
 def _multimodal(reader: Reader, resolved: Resolved, agent: AgentSettings) -> None:

@@ -73,7 +73,7 @@ def _resolve(reader: Reader, environ: Mapping[str, str], state_flag: Path | None
     memory = _with_home(
         reader.model(("memory",), Memory, without=frozenset({"search"}), ignored=unused.MEMORY), environ
     )
-    sidecar = reader.model(("sidecar",), Sidecar)
+    sidecar = _with_log_file(reader.model(("sidecar",), Sidecar), environ, path)
     state_dir, state_origin = _state_dir(sidecar, path, environ, state_flag)
     socket, socket_origin = _socket(sidecar, path, environ, state_dir, socket_flag)
     resolved = agents.resolve(reader, environ, state_dir)
@@ -107,6 +107,14 @@ def _with_home(memory: Memory, environ: Mapping[str, str]) -> Memory:
         return memory
     qmd = memory.qmd.model_copy(update={"command": str(expand(command, environ))})
     return memory.model_copy(update={"qmd": qmd})
+
+
+def _with_log_file(sidecar: Sidecar, environ: Mapping[str, str], path: Path | None) -> Sidecar:
+    """The log file as an absolute path; a relative one starts beside the configuration, like all paths of `sidecar`."""
+    if sidecar.log.file is None:
+        return sidecar
+    file = expand(sidecar.log.file, environ, base=path.parent if path else None)
+    return sidecar.model_copy(update={"log": sidecar.log.model_copy(update={"file": str(file)})})
 
 
 def _state_dir(sidecar: Sidecar, path: Path | None, environ: Mapping[str, str], flag: Path | None) -> tuple[Path, str]:

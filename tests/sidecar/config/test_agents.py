@@ -79,6 +79,7 @@ def test_one_agent_may_use_the_default_workspace(load_text: Load) -> None:
     [
         ("{agents: {list: [{id: 'a'}, {id: 'b'}]}}", "no_workspace", "agents.list[1]"),
         ("{agents: {list: [{id: 'a'}, {id: 'a'}]}}", "duplicate_agent", "agents.list[1]"),
+        ("{agents: {list: [{id: 'a'}], entries: {A: {workspace: '/x'}}}}", "duplicate_agent", "agents.entries.A"),
         ("{agents: {list: [{}]}}", "bad_agent_id", "agents.list[0]"),
         ("{agents: {list: [{id: 3}]}}", "bad_agent_id", "agents.list[0]"),
         ("{agents: {list: ['a']}}", "bad_value", "agents.list[0]"),

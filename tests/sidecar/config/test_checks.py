@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sidecar.config.conftest import Refuse
+from tests.sidecar.config.conftest import Load, Refuse
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,9 @@ def test_a_search_section_at_the_top_names_its_place(refuse: Refuse) -> None:
     (finding,) = refuse("{\nmemorySearch: {}}")
     assert (finding.code, finding.line) == ("misplaced_key", 2)
     assert "agents.defaults.memorySearch" in finding.hint
+
+
+def test_sessions_that_are_named_but_not_switched_on_are_told(load_text: Load) -> None:
+    """Half a switch does nothing, which is easy to miss."""
+    (notice,) = load_text("{memory: {search: {sources: ['memory', 'sessions']}}}").notices
+    assert (notice.code, notice.message.split(":")[0]) == ("no_effect", "memory.search.sources")

@@ -111,3 +111,9 @@ def test_secrets_do_not_print(home: Path) -> None:
     """Neither from the file nor from the environment."""
     file = write(home / "c.json5", "{memory: {search: {remote: {apiKey: 'hunter2', headers: {a: 'hunter2'}}}}}")
     assert "hunter2" not in repr(load(file, environ={"HOME": str(home), "OPENAI_API_KEY": "hunter2"}))
+
+
+def test_a_relative_log_file_starts_beside_the_configuration(home: Path) -> None:
+    """A service has no useful working folder."""
+    file = write(home / "c.json5", "{sidecar: {log: {file: 'log/x.log'}}}")
+    assert load(file, environ={"HOME": str(home)}).sidecar.log.file == str(home / "log" / "x.log")

@@ -63,7 +63,7 @@ COMPACTION = {
         "prompt": "Write any lasting notes to memory/YYYY-MM-DD.md; reply with NO_REPLY if nothing to store.",
     },
 }  # fmt: skip
-SIDECAR = {
+SIDECAR: dict[str, object] = {
     "stateDir": None, "transcripts": None,
     "socket": {"path": None, "mode": "0600", "group": None, "allowUids": []},
     "log": {"level": "info", "file": None, "queries": False},
