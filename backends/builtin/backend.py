@@ -1,0 +1,273 @@
+"""The built-in engine as one `Backend`: reads in the daemon's threads, writes and embeds in the worker."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from backends.base import (
+    Answer,
+    BackendError,
+    BackendStatus,
+    Failure,
+    Hit,
+    Mode,
+    Notice,
+    Pending,
+    Query,
+    SyncReport,
+    SyncRequest,
+)
+from backends.builtin.discovery import Known, compare
+from backends.builtin.filters import Filter
+from backends.builtin.lexical import keyword_candidates
+from backends.builtin.options import BuiltinOptions, IndexJob, Writer
+from backends.builtin.ranking import fused, located, warm
+from backends.builtin.reader import Facts, IndexStatistics, Lease, Reader, size_bytes
+from backends.builtin.vectors import VectorCache
+from backends.corpus import Corpus
+from backends.embedding import Vectors, resolve
+from backends.passages import assemble
+from backends.relevance import Spread, Statistics
+from backends.tokens import query_terms
+
+T = TypeVar("T")
+
+#: At least so many chunks are scored in full, however few results are wanted: the pool must not depend on
+#: `max_results`, or a longer list would not begin with the shorter one.
+POOL = 80
+#: The share of the time left that a query's embedding may take before keywords answer alone.
+_EMBED_SHARE = 0.6
+_BACKGROUND_S = 10.0
+_USUAL_SPREAD = Spread(0.25, 0.8)
+
+
+@dataclass(frozen=True, slots=True)
+class _Semantics:
+    """What the vector leg of one search has: the query's vector, or why it has none."""
+
+    vector: Vectors | None = None
+    late: bool = False
+    notice: Notice | None = None
+
+
+class BuiltinBackend:
+    """One agent's SQLite index. Cold until the first search; nothing is opened by building it."""
+
+    def __init__(self, *, corpus: Corpus, options: BuiltinOptions, writer: Writer, pool: Executor) -> None:
+        self._corpus = corpus
+        self._options = options
+        self._writer = writer
+        self._pool = pool
+        self._reader = Reader(options.index)
+        self._vectors = VectorCache()
+        self._statistics = IndexStatistics(self._reader)
+        self._dirty: dict[str, float] = {}
+        self._scanned: Pending | None = None
+        self._had_index = False
+
+    @property
+    def name(self) -> str:
+        """`builtin`."""
+        return "builtin"
+
+    def statistics(self) -> Statistics | None:
+        """Word frequencies of the index for another engine over the same notes, None where there is no index."""
+        return self._statistics if self._reader.exists() else None
+
+    def mark_dirty(self, paths: Iterable[str]) -> None:
+        """Count files (shown paths) as changed since the last sync, until the next one has run."""
+        now = time.time()
+        for path in paths:
+            self._dirty.setdefault(path, now)
+
+    async def search(self, query: Query) -> Answer:
+        """Answer from the index. A missing index that never was answers nothing, with `pending`."""
+        remaining_s = query.deadline_at - time.monotonic()
+        try:
+            async with asyncio.timeout(max(0.0, remaining_s)):
+                return await self._search(query)
+        except TimeoutError as error:
+            raise BackendError(Failure.TIMEOUT, "The built-in index did not answer in time.") from error
+
+    async def _search(self, query: Query) -> Answer:
+        if not self._reader.exists():
+            return await self._unindexed(query)
+        asking = asyncio.create_task(self._semantics(query))
+        try:
+            words = await self._in_pool(lambda: self._keywords(query))
+            semantics = await asking
+        finally:
+            asking.cancel()
+        return await self._in_pool(lambda: self._rank(query, words, semantics))
+
+    async def _unindexed(self, query: Query) -> Answer:
+        if self._had_index:
+            raise BackendError(Failure.INDEX_LOST, "The index is gone.", hint="A sync rebuilds it from the notes.")
+        if self._scanned is None:
+            await self.scan()
+        return Answer(hits=(), engine=self.name, via="index", mode=query.mode, pending=self._pending())
+
+    async def _semantics(self, query: Query) -> _Semantics:
+        """The query's vector, asked for while the keyword leg runs."""
+        if not self._wants_vectors():
+            return _Semantics()
+        limit_s = (query.deadline_at - time.monotonic()) * _EMBED_SHARE
+        try:
+            async with asyncio.timeout(max(0.0, limit_s)):
+                data = await self._writer.embed_query(self._options.embedding, query.text)
+        except TimeoutError:
+            return _Semantics(late=True)
+        except BackendError as error:
+            return _Semantics(late=True, notice=Notice("embedding_failed", error.message, error.hint))
+        return _Semantics() if data is None else _Semantics(np.frombuffer(data, dtype="<f4"))
+
+    def _wants_vectors(self) -> bool:
+        """Whether a vector of the query could meet any in the index. Unknown before the first lease: ask."""
+        facts = self._reader.facts
+        if not self._options.vector_enabled or resolve(self._options.embedding) == "none":
+            return False
+        return facts is None or facts.vectors > 0
+
+    def _keywords(self, query: Query) -> list[int]:
+        if query.mode is Mode.VSEARCH:
+            return []
+        with self._reader.lease(query.deadline_at) as lease:
+            return keyword_candidates(lease, query_terms(query.text), self._pool_size(query), Filter.of(query))
+
+    def _pool_size(self, query: Query) -> int:
+        return max(POOL, self._options.candidate_multiplier * query.max_results)
+
+    def _rank(self, query: Query, words: list[int], semantics: _Semantics) -> Answer:
+        """Merge the legs' candidates, and score passages read back from the files."""
+        with self._reader.lease(query.deadline_at) as lease:
+            self._had_index = True
+            facts = lease.facts
+            cosines = self._cosines(lease, query, words, semantics.vector)
+            if query.mode is Mode.VSEARCH and not cosines:
+                # Vectors alone were asked for and there are none: keywords are better than nothing, and are told.
+                words = keyword_candidates(lease, query_terms(query.text), self._pool_size(query), Filter.of(query))
+            nearest = sorted(cosines, key=lambda number: (-cosines[number], number))
+            chosen = fused((words, nearest), self._pool_size(query))
+            candidates = located(lease, self._corpus, chosen, cosines, facts.spread or _USUAL_SPREAD)
+            warm(lease, query_terms(query.text))
+        ran = self._mode_that_ran(query, bool(cosines))
+        hits = assemble(candidates, replace(query, mode=ran), self._statistics, self._options.weights)
+        return self._answer(tuple(hits), ran, facts, semantics, bool(cosines))
+
+    def _cosines(self, lease: Lease, query: Query, words: list[int], vector: Vectors | None) -> dict[int, float]:
+        """Cosines of the nearest chunks and of those that the keyword leg found."""
+        if vector is None or not lease.facts.vectors:
+            return {}
+        matrix = self._vectors.matrix(lease)
+        nearest = matrix.nearest(vector, self._pool_size(query), Filter.of(query).allowed(lease))
+        return dict(nearest) | matrix.cosines(vector, words)
+
+    def _mode_that_ran(self, query: Query, with_vectors: bool) -> Mode:
+        if not with_vectors:
+            return Mode.SEARCH if query.mode is Mode.VSEARCH else query.mode
+        return query.mode if self._options.hybrid else Mode.VSEARCH
+
+    def _answer(
+        self, hits: tuple[Hit, ...], mode: Mode, facts: Facts, semantics: _Semantics, with_vectors: bool
+    ) -> Answer:
+        embedding = facts.embedding if with_vectors and facts.embedding else {}
+        return Answer(
+            hits=hits,
+            engine=self.name,
+            via="index",
+            mode=mode,
+            provider=embedding.get("provider"),
+            model=embedding.get("model"),
+            partial=semantics.late,
+            pending=self._pending(),
+            notices=tuple(self._notices(facts, semantics)),
+        )
+
+    def _notices(self, facts: Facts, semantics: _Semantics) -> Iterator[Notice]:
+        if semantics.notice:
+            yield semantics.notice
+        elif facts.notice:
+            yield Notice(**facts.notice)
+
+    async def sync(self, request: SyncRequest) -> SyncReport:
+        """Have the worker bring the index up to date. Raises `BackendError`."""
+        started = time.time()
+        job = IndexJob(corpus=self._corpus, options=self._options, force=request.force, embed=request.embed)
+        report = await self._writer.index(job)
+        self._dirty = {path: since for path, since in self._dirty.items() if since > started}
+        self._scanned = None
+        await self._in_pool(self._look)
+        return report
+
+    async def scan(self) -> Pending:
+        """Compare the disk with the index, by names, times and sizes. What differs is pending until the next sync."""
+        pending = await self._in_pool(self._scan)
+        self._scanned = pending if pending.files else None
+        return pending
+
+    def _scan(self) -> Pending:
+        known: dict[str, Known] = {}
+        skipped: Mapping[str, str] = {}
+        if self._reader.exists():
+            with self._reader.lease(time.monotonic() + _BACKGROUND_S) as lease:
+                rows = lease.connection.execute("SELECT path, mtime, size FROM files")
+                known = {path: Known(mtime, size) for path, mtime, size in rows}
+                skipped = lease.facts.skipped
+        return compare(self._corpus, known).pending(skipped)
+
+    def _look(self) -> None:
+        """Take note of the index's new state, for `status`."""
+        with self._reader.lease(time.monotonic() + _BACKGROUND_S):
+            self._had_index = True
+
+    def _pending(self) -> Pending | None:
+        if not self._dirty:
+            return self._scanned
+        oldest_s = max(0.0, time.time() - min(self._dirty.values()))
+        if self._scanned is None:
+            return Pending(files=len(self._dirty), oldest_s=oldest_s)
+        return Pending(files=max(self._scanned.files, len(self._dirty)), oldest_s=max(self._scanned.oldest_s, oldest_s))
+
+    def status(self) -> BackendStatus:
+        """What the last search or sync saw; opens nothing."""
+        facts = self._reader.facts
+        return BackendStatus(
+            backend=self.name,
+            ready=facts is not None or self._reader.exists(),
+            documents=facts.documents if facts else None,
+            pending=self._pending(),
+            notices=tuple(self._notices(facts, _Semantics())) if facts else (),
+            detail=self._detail(facts),
+        )
+
+    def _detail(self, facts: Facts | None) -> dict[str, Any]:
+        size = size_bytes(self._options.index)
+        if facts is None:
+            return {"sizeBytes": size}
+        embedding = facts.embedding or {}
+        return {
+            "sizeBytes": size,
+            "chunks": facts.chunks,
+            "vectors": facts.vectors,
+            "provider": embedding.get("provider"),
+            "model": embedding.get("model"),
+            "dims": embedding.get("dims"),
+            "vectorStore": facts.vector_store,
+            "lastSync": facts.last_sync,
+            "skipped": dict(facts.skipped),
+        }
+
+    async def close(self) -> None:
+        """Close the index and give the vectors' memory back. Safe to call twice."""
+        self._reader.close()
+        self._vectors.drop()
+
+    async def _in_pool(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)

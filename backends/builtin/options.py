@@ -1,0 +1,89 @@
+"""What an agent's index is made of and with, and the job that brings it up to date in another process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import orjson
+
+from backends.base import SyncReport
+from backends.corpus import Corpus, Kind, Root
+from backends.embedding import EmbeddingSpec
+from backends.relevance import Weights
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltinOptions:
+    """How one index is built and searched.
+
+    Chunk sizes are in tokens; `hybrid` false searches by vectors alone where there are any; `cache_entries` bounds
+    the embedding cache, 0 is off; `extension_path` is a sqlite-vec library instead of the packaged one.
+    """
+
+    index: Path
+    chunk_tokens: int = 400
+    chunk_overlap: int = 80
+    weights: Weights = field(default_factory=Weights)
+    candidate_multiplier: int = 4
+    hybrid: bool = True
+    vector_enabled: bool = True
+    extension_path: Path | None = None
+    cache_entries: int = 50_000
+    embedding: EmbeddingSpec = field(default_factory=EmbeddingSpec)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexJob:
+    """One sync of one index, complete in itself: it crosses a process border as JSON."""
+
+    corpus: Corpus
+    options: BuiltinOptions
+    force: bool = False
+    embed: bool = True
+
+    def to_json(self) -> bytes:
+        """The job as one JSON object without line breaks."""
+        return orjson.dumps(self, default=str)
+
+    @classmethod
+    def from_json(cls, data: bytes) -> IndexJob:
+        """The job that `to_json` wrote."""
+        raw = orjson.loads(data)
+        return cls(
+            corpus=_corpus(raw["corpus"]), options=_options(raw["options"]), force=raw["force"], embed=raw["embed"]
+        )
+
+
+class Writer(Protocol):
+    """The way to the process that writes indexes and holds the embedding model."""
+
+    async def index(self, job: IndexJob) -> SyncReport:
+        """Run a job. Raises `BackendError`."""
+        ...
+
+    async def embed_query(self, spec: EmbeddingSpec, text: str) -> bytes | None:
+        """The query's vector as little-endian float32, None without a semantic model. Raises `BackendError`."""
+        ...
+
+
+def _corpus(raw: dict[str, Any]) -> Corpus:
+    roots = tuple(
+        Root(**{**root, "kind": Kind(root["kind"]), "path": Path(root["path"]), "patterns": tuple(root["patterns"])})
+        for root in raw["roots"]
+    )
+    return Corpus(raw["agent_id"], Path(raw["workspace"]), roots)
+
+
+def _options(raw: dict[str, Any]) -> BuiltinOptions:
+    extension = raw["extension_path"]
+    return BuiltinOptions(
+        **{
+            **raw,
+            "index": Path(raw["index"]),
+            "weights": Weights(**raw["weights"]),
+            "extension_path": Path(extension) if extension else None,
+            "embedding": EmbeddingSpec(**raw["embedding"]),
+        }
+    )

@@ -1,0 +1,37 @@
+"""Which embedder answers for a specification."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from backends.embedding import static
+from backends.embedding.base import Embedder, EmbeddingSpec, EmbeddingUnavailableError
+
+_PROVIDERS: Mapping[str, Callable[[], Embedder]] = {"static": static.load}
+#: The order in which `auto` looks, and the test that costs nothing.
+_AUTOMATIC: tuple[tuple[str, Callable[[], bool]], ...] = (("static", static.available),)
+
+
+def create(spec: EmbeddingSpec) -> Embedder | None:
+    """Load the embedder that a specification names; None means keywords only, on purpose or for want of a model.
+
+    `auto` takes the first provider that is there. Raises `EmbeddingUnavailableError` when a named one is not.
+    """
+    provider = resolve(spec)
+    if provider == "none":
+        return None
+    try:
+        load = _PROVIDERS[provider]
+    except KeyError:
+        known = ", ".join(["auto", *sorted(_PROVIDERS), "none"])
+        raise EmbeddingUnavailableError(
+            "unknown_provider", f"There is no embedding provider {provider!r}.", hint=f"Known: {known}."
+        ) from None
+    return load()
+
+
+def resolve(spec: EmbeddingSpec) -> str:
+    """The provider that a specification comes to, `none` when `auto` finds nothing. Loads nothing."""
+    if spec.provider != "auto":
+        return spec.provider
+    return next((name for name, present in _AUTOMATIC if present()), "none")

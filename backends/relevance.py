@@ -1,0 +1,227 @@
+"""The one meaning of a score: how much of what was asked a passage holds, in 0..1, for every engine.
+
+The keyword part is the share of the query's information (inverse document frequency) that the passage
+covers. The vector part is a cosine placed between what unrelated and what answering text has in this index.
+Neither depends on how many files there are, so that `minScore` means the same with two notes and with 20,000.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol
+
+from backends.tokens import Term, fold, index_terms, is_dense, is_word_character, normalize, query_terms
+
+# Virtual documents without any of the words: with two real ones a rare word still weighs more than a common one
+# and a word that stands in both is not worth nothing.
+_PRIOR_DOCUMENTS = 100
+_PHRASE_BONUS = 0.08
+_IDENTIFIER_BONUS = 0.10
+_FILE_NAME_BONUS = 0.10
+_PARTS_SHARE = 0.4
+#: A passage that holds all that was asked is relevant even where the vectors see nothing in it: an exact ticket
+#: number, or a small static model.
+KEYWORDS_ALONE = 0.9
+
+
+class Statistics(Protocol):
+    """How common words are in a corpus."""
+
+    @property
+    def documents(self) -> int:
+        """How many passages were counted."""
+        ...
+
+    def frequency(self, term: str) -> int:
+        """How many of them hold the index term."""
+        ...
+
+
+class SampleStatistics:
+    """Frequencies of the texts at hand, for an engine without a built-in index beside it."""
+
+    def __init__(self, documents: int, counts: Counter[str]) -> None:
+        self._documents = documents
+        self._counts = counts
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> SampleStatistics:
+        """Count each index term once per text."""
+        counts: Counter[str] = Counter()
+        documents = 0
+        for text in texts:
+            documents += 1
+            counts.update(set(index_terms(text)))
+        return cls(documents, counts)
+
+    @property
+    def documents(self) -> int:
+        """How many texts were counted."""
+        return self._documents
+
+    def frequency(self, term: str) -> int:
+        """How many of the texts hold the index term."""
+        return self._counts[term]
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Shares of the two legs, renormalised over the legs that ran."""
+
+    vector: float = 0.7
+    text: float = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Cosines of one model on one index: `background` between unrelated texts, `best` between question and answer."""
+
+    background: float
+    best: float
+
+    def place(self, cosine: float) -> float:
+        """The cosine as a relevance in 0..1."""
+        width = max(self.best - self.background, 1e-6)
+        return min(1.0, max(0.0, (cosine - self.background) / width))
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One term found in normalised text at code points `start..end`; `share` is 1, less for a part of an identifier."""
+
+    start: int
+    end: int
+    term: int
+    share: float = 1.0
+
+
+class Question:
+    """A query prepared for scoring many passages. Immutable and safe to share between threads."""
+
+    def __init__(self, text: str, statistics: Statistics) -> None:
+        self.terms = tuple(query_terms(text))
+        self.masses = tuple(_mass(term, statistics) for term in self.terms)
+        self.total = sum(self.masses)
+        self._needles = [_needle(term) for term in self.terms]
+
+    def occurrences(self, normalized: str) -> list[Occurrence]:
+        """Every place where a term stands, in order of position."""
+        found: list[Occurrence] = []
+        for index, (term, needle) in enumerate(zip(self.terms, self._needles, strict=True)):
+            found += _find(normalized, term, needle, index)
+        found.sort(key=_by_start)
+        return found
+
+    def coverage(self, shares: dict[int, float]) -> float:
+        """The share of the query's information that terms found with these shares cover, 0..1."""
+        if not self.total:
+            return 0.0
+        return sum(self.masses[term] * share for term, share in shares.items()) / self.total
+
+    def name_shares(self, path: str) -> dict[int, float]:
+        """The terms that the name of a file holds."""
+        return {occurrence.term: occurrence.share for occurrence in self.occurrences(normalize(path))}
+
+
+def keyword_score(question: Question, found: list[Occurrence], name: dict[int, float]) -> float:
+    """The keyword part for a passage in which `found` stand, in a file whose path holds the terms of `name`."""
+    shares: dict[int, float] = {}
+    for occurrence in found:
+        shares[occurrence.term] = max(shares.get(occurrence.term, 0.0), occurrence.share)
+    bonus = _FILE_NAME_BONUS * question.coverage(name) if name else 0.0
+    if not shares:
+        return bonus
+    bonus += _PHRASE_BONUS * _phrase_share(question, found)
+    if any(question.terms[term].identifier and share == 1.0 for term, share in shares.items()):
+        bonus += _IDENTIFIER_BONUS
+    return min(1.0, question.coverage(shares) + bonus)
+
+
+def blend(text: float | None, vector: float | None, weights: Weights) -> float:
+    """One relevance from the parts that ran; None is a leg that did not."""
+    if text is None or vector is None:
+        return text if text is not None else vector or 0.0
+    total = weights.text + weights.vector
+    mixed = (weights.text * text + weights.vector * vector) / total if total > 0 else (text + vector) / 2
+    return max(mixed, KEYWORDS_ALONE * text)
+
+
+def inverse_frequency(documents: int, frequency: int) -> float:
+    """The information of a word. A word that stands nowhere counts as one of the rarest, not as more."""
+    frequency = max(1, frequency)
+    return math.log1p((max(documents, frequency) + _PRIOR_DOCUMENTS - frequency + 0.5) / (frequency + 0.5))
+
+
+def _mass(term: Term, statistics: Statistics) -> float:
+    return sum(inverse_frequency(statistics.documents, statistics.frequency(key)) for key in term.keys)
+
+
+def _phrase_share(question: Question, found: list[Occurrence]) -> float:
+    """The share of neighbouring pairs of query terms that also stand side by side in the passage."""
+    pairs = len(question.terms) - 1
+    if pairs < 1:
+        return 0.0
+    together = {
+        first.term
+        for first, second in pairwise(found)
+        if second.term == first.term + 1 and 0 <= second.start - first.end <= 2
+    }
+    return len(together) / pairs
+
+
+def _by_start(occurrence: Occurrence) -> int:
+    return occurrence.start
+
+
+def _needle(term: Term) -> str:
+    # A stem ends in the i that stands for a y, or in an e that -ing took: all forms of the word share what is before.
+    return term.text.rstrip("ei") or term.text if term.bounded and not term.identifier else term.text
+
+
+def _find(text: str, term: Term, needle: str, index: int) -> list[Occurrence]:
+    if term.identifier:
+        return _find_identifier(text, term, index)
+    if not term.bounded:
+        return [Occurrence(at, at + len(needle), index) for at in _positions(text, needle)]
+    found = []
+    for at in _positions(text, needle):
+        if at and is_word_character(text[at - 1]):
+            continue
+        end = _word_end(text, at + len(needle))
+        if fold(text[at:end]) == term.text:
+            found.append(Occurrence(at, end, index))
+    return found
+
+
+def _find_identifier(text: str, term: Term, index: int) -> list[Occurrence]:
+    whole = [at for at in _positions(text, term.text) if _stands_alone(text, at, at + len(term.text))]
+    if whole:
+        return [Occurrence(at, at + len(term.text), index) for at in whole]
+    share = _PARTS_SHARE / len(term.keys)
+    parts = [Term(key, (key,), bounded=not is_dense(key[0])) for key in dict.fromkeys(term.keys)]
+    found = [place for part in parts for place in _find(text, part, _needle(part), index)]
+    present = {fold(text[place.start : place.end]) for place in found}
+    return [Occurrence(place.start, place.end, index, share * len(present)) for place in found]
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    before = text[start - 1] if start else " "
+    after = text[end] if end < len(text) else " "
+    return not (is_word_character(before) or before == "_" or is_word_character(after) or after == "_")
+
+
+def _positions(text: str, needle: str) -> Iterable[int]:
+    at = text.find(needle)
+    while at >= 0:
+        yield at
+        at = text.find(needle, at + len(needle))
+
+
+def _word_end(text: str, at: int) -> int:
+    while at < len(text) and is_word_character(text[at]):
+        at += 1
+    return at

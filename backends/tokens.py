@@ -1,0 +1,157 @@
+"""One idea of a word for indexing, queries and scoring, so that what one of them finds the others find too.
+
+Text is normalised (compatibility forms, case, Latin accents), words of spaced scripts are folded to a stem, runs
+of unspaced scripts become single characters and pairs. An identifier such as `PIO-1384`, `v2026.4.10`,
+`apply_secrets`, `/etc/foo.conf` or `a@b.org` is indexed by its parts and looked for as typed.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from backends.stemming import stem
+from backends.stopwords import PARTICLES, stop_words_of
+
+#: Part of an index's identity: raise it when the same text would give other terms.
+TOKENS_VERSION = 1
+MAX_WORD_CHARS = 64
+MAX_QUERY_TERMS = 48
+
+# Scripts written without spaces, and Hangul, whose particles stick to the noun.
+_DENSE = "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3130-\u318f\u31f0-\u31ff"
+_DENSE += "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
+# Indic vowel signs are marks, not letters, and still part of the word.
+_WORD = rf"(?:[^\W_{_DENSE}]|[\u0900-\u0dff\u064b-\u065f])+"
+_PIECE = re.compile(rf"[{_DENSE}]+|{_WORD}")
+_JOINED = re.compile(rf"{_WORD}(?:[-_./@:+#\\]+{_WORD})+")
+_LATIN_MARKS = re.compile("[\u0300-\u036f]+")
+_PLAIN_COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One thing that a query asks for.
+
+    `keys` are the index terms to look up; `text` is what stands in normalised text; a `bounded` term must begin
+    and end at a word border; an `identifier` has several keys and is satisfied fully only as typed.
+    """
+
+    text: str
+    keys: tuple[str, ...]
+    bounded: bool = True
+    identifier: bool = False
+
+
+def normalize(text: str) -> str:
+    """Lower-case, compose and drop Latin accents. Line breaks stay where they are."""
+    if text.isascii():
+        return text.lower()
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return unicodedata.normalize("NFC", _LATIN_MARKS.sub("", decomposed))
+
+
+def is_dense(character: str) -> bool:
+    """Whether a character belongs to a script that is cut into pairs instead of words."""
+    return character > "\u0dff" and _is_dense(character)
+
+
+def is_word_character(character: str) -> bool:
+    """Whether a character of normalised text continues a word of a spaced script."""
+    if character.isascii():
+        return character.isalnum()
+    marked = "\u0900" <= character <= "\u0dff" or "\u064b" <= character <= "\u065f"
+    return marked or (character.isalnum() and not is_dense(character))
+
+
+@lru_cache(maxsize=4096)
+def _is_dense(character: str) -> bool:
+    return re.match(f"[{_DENSE}]", character) is not None
+
+
+@lru_cache(maxsize=65536)
+def fold(word: str) -> str:
+    """The index term of a normalised word: English endings go, anything but ASCII letters stays as it is."""
+    return stem(word) if len(word) <= MAX_WORD_CHARS and word.isascii() and word.isalpha() else word[:MAX_WORD_CHARS]
+
+
+def index_terms(text: str) -> list[str]:
+    """Every index term of a text in order, repeated as often as it stands there."""
+    return [key for piece in pieces(normalize(text)) for key in _keys(piece)]
+
+
+def pieces(normalized: str) -> Iterator[str]:
+    """Words and unspaced runs of normalised text in order."""
+    return (match.group() for match in _PIECE.finditer(normalized))
+
+
+def _keys(piece: str) -> Iterator[str]:
+    if not is_dense(piece[0]):
+        yield fold(piece)
+        return
+    yield from piece
+    yield from (piece[at : at + 2] for at in range(len(piece) - 1))
+
+
+def query_terms(text: str) -> list[Term]:
+    """What a query asks for: content words, identifiers as typed, and character pairs, each once, in order.
+
+    Words of grammar go unless nothing else is there. Operators, quotes and dashes are text like any other.
+    """
+    normalized = normalize(text)
+    stop = stop_words_of(pieces(normalized))
+    every = _all_terms(normalized)
+    content = [term for term in every if not _is_grammar(term, stop)]
+    return list(dict.fromkeys(content or every))[:MAX_QUERY_TERMS]
+
+
+def content_words(text: str) -> list[str]:
+    """The words of a query that carry its subject, normalised and as typed, each once, in order."""
+    normalized = normalize(text)
+    words = list(dict.fromkeys(pieces(normalized)))
+    stop = stop_words_of(words)
+    return [word for word in words if word not in stop] or words
+
+
+def _all_terms(normalized: str) -> list[Term]:
+    terms: list[Term] = []
+    at = 0
+    for match in _JOINED.finditer(normalized):
+        terms += _plain_terms(normalized[at : match.start()])
+        compound = match.group()
+        if _PLAIN_COMPOUND.fullmatch(compound):
+            terms += _plain_terms(compound)
+        else:
+            keys = tuple(key for piece in pieces(compound) for key in _keys(piece))
+            terms.append(Term(compound, keys, identifier=True))
+        at = match.end()
+    return terms + _plain_terms(normalized[at:])
+
+
+def _plain_terms(text: str) -> list[Term]:
+    terms: list[Term] = []
+    for piece in pieces(text):
+        if not is_dense(piece[0]):
+            terms.append(Term(fold(piece), (fold(piece),)))
+        elif len(piece) == 1:
+            terms.append(Term(piece, (piece,), bounded=False))
+        else:
+            terms += (Term(pair, (pair,), bounded=False) for pair in map("".join, pairwise(piece)))
+    return terms
+
+
+def _is_grammar(term: Term, stop: frozenset[str]) -> bool:
+    if term.identifier:
+        return False
+    if not term.bounded:
+        return PARTICLES.issuperset(term.text)
+    return term.text in _folded(stop)
+
+
+@lru_cache(maxsize=32)
+def _folded(stop: frozenset[str]) -> frozenset[str]:
+    return frozenset(fold(word) for word in stop)
