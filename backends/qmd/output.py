@@ -161,7 +161,7 @@ class _Sign:
 
 
 def _sign(pattern: str, failure: Failure, message: str, hint: str) -> _Sign:
-    return _Sign(re.compile(pattern, re.IGNORECASE), failure, message, hint)
+    return _Sign(re.compile(pattern, re.IGNORECASE | re.MULTILINE), failure, message, hint)
 
 
 _REINSTALL = "Reinstall qmd with the Node that runs it: npm install -g @tobilu/qmd"
