@@ -75,7 +75,7 @@ def show(reply: Mapping[str, Any], query: str, style: Style) -> None:
     results = reply.get("results") or []
     for result in results:
         print(heading(result, str(reply.get("backend") or "?"), style))
-        for line in printable(str(result.get("snippet", ""))).splitlines():
+        for line in passage(result):
             print(f"    {style.highlight(line, query)}")
         print(flush=True)
     if not results:
@@ -91,6 +91,12 @@ def heading(result: Mapping[str, Any], engine: str, style: Style) -> str:
     lines = f"{first}" if first == last else f"{first}-{last}"
     where = style.bold(f"{printable(str(result.get('path', '?')))}:{lines}")
     return f"{where}  {float(result.get('score') or 0):.2f}  {style.dim(engine)}"
+
+
+def passage(result: Mapping[str, Any]) -> list[str]:
+    """The lines of a passage, without the citation that a heading makes redundant."""
+    text = str(result.get("snippet", "")).removesuffix(f"\n\nSource: {result.get('citation')}")
+    return printable(text).splitlines()
 
 
 def summary(reply: Mapping[str, Any]) -> str:

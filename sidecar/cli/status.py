@@ -14,6 +14,8 @@ from sidecar.cli.exits import print_json, verb
 from sidecar.cli.options import connect, shared_options
 from sidecar.cli.terminal import Style, ago, duration, printable, size, table
 
+#: A float above this is a moment in Unix seconds, not a count.
+_EARLIEST_TIME = 1e9
 _HEADING = ("AGENT", "STATE", "ENGINE", "DOCS", "PENDING", "LAST UPDATE", "NEXT")
 
 
@@ -104,10 +106,27 @@ def agent_lines(agent: Mapping[str, Any], now: dt.datetime, style: Style) -> lis
     ]
     if roots:
         lines += ["", *map(printable, table([("ROOT", "KIND", "FILES"), *roots]))]
-    for name, facts in (agent.get("engines") or {}).items():
-        lines.append(printable(f"{name}: {', '.join(f'{key} {value}' for key, value in facts.items())}"))
+    lines += ["", *(engine_line(name, facts, now) for name, facts in (agent.get("engines") or {}).items())]
     problems = agent_problems(agent, now, style)
     return [*lines, "", *problems] if problems else lines
+
+
+def engine_line(name: str, facts: Mapping[str, Any], now: dt.datetime) -> str:
+    """What an engine says of itself, as far as it fits on a line; `--json` has all of it."""
+    told = [f"{key} {_fact(key, value, now)}" for key, value in facts.items() if isinstance(value, int | float | str)]
+    return printable(f"{name}: {', '.join(told)}")
+
+
+def _fact(key: str, value: float | str, now: dt.datetime) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case float() if value > _EARLIEST_TIME:
+            return ago(value, now=now)
+        case int() if key.endswith("Bytes"):
+            return size(value)
+        case _:
+            return words.reason(value) if key == "lastError" else str(value)
 
 
 def last_sync(last: Mapping[str, Any], now: dt.datetime) -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from sidecar.cli import words
-from sidecar.cli.search import heading
+from sidecar.cli.search import heading, passage
 from sidecar.cli.terminal import Style, printable
 from sidecar.client import Client, ClientError, DeadlineError
 
@@ -107,28 +107,31 @@ def ask(settings: Settings) -> None:
 def _answer(settings: Settings, agent: str, question: str) -> Iterator[str]:
     with contextlib.suppress(DeadlineError):
         Client(settings.socket, timeout_s=FIRST_INDEX_S).sync(agent, wait=True)
-    reply = Client(settings.socket).search(agent, query=question, maxResults=3, sessionKey=_session(agent))
+    client = Client(settings.socket)
+    reply = client.search(agent, query=question, maxResults=3, sessionKey=_session(agent))
     style = Style.of(sys.stdout)
     yield f"Question  {style.bold(printable(question))}"
-    yield f"Answer    by {engine(reply)}"
+    yield f"Answer    by {engine(reply, client.status(agent))}"
     yield ""
     results = reply.get("results") or []
     for result in results:
         yield f"  {heading(result, str(reply.get('backend')), style)}"
-        yield from (f"      {style.highlight(line, question)}" for line in _snippet(result))
+        yield from (f"      {style.highlight(line, question)}" for line in passage(result))
     if not results:
         yield f"  {words.outcome(reply)}"
     yield from (f"  {words.notice_line(notice)}" for notice in reply.get("notices") or [])
 
 
-def _snippet(result: Mapping[str, Any]) -> list[str]:
-    return printable(str(result.get("snippet", ""))).splitlines()
-
-
-def engine(reply: Mapping[str, Any]) -> str:
-    """The engine that answered, with the reason if it was not the first choice."""
-    why = words.fallback(reply.get("fallback"))
+def engine(reply: Mapping[str, Any], status: Mapping[str, Any]) -> str:
+    """The engine that answered, and why it was not qmd. `status` is the agent's."""
+    why = words.fallback(reply.get("fallback")) or _why_no_qmd(reply, status)
     return f"{reply.get('backend')} in {float(reply.get('tookMs') or 0):.0f} ms" + (f" ({why})" if why else "")
+
+
+def _why_no_qmd(reply: Mapping[str, Any], status: Mapping[str, Any]) -> str:
+    """With `auto`, a qmd that is not there is no fallback; a newcomer wants to know it all the same."""
+    qmd = (status.get("engines") or {}).get("qmd") or {}
+    return words.reason(qmd.get("lastError")) if reply.get("backend") != "qmd" and qmd.get("lastError") else ""
 
 
 def _no_notes(workspace: Path) -> list[str]:

@@ -51,8 +51,12 @@ def fallback(given: Any) -> str:
     """Why another engine answered than the first choice; empty when the first choice did."""
     if not isinstance(given, Mapping):
         return ""
-    reason = str(given.get("reason", ""))
-    return f"instead of {given.get('from', 'qmd')}: {REASONS.get(reason, reason or 'unknown reason')}"
+    return f"instead of {given.get('from', 'qmd')}: {reason(given.get('reason'))}"
+
+
+def reason(code: Any) -> str:
+    """A failure class in words."""
+    return REASONS.get(str(code), str(code or "unknown reason"))
 
 
 def counted(number: int, noun: str) -> str:

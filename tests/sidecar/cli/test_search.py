@@ -133,6 +133,13 @@ def test_memory_text_cannot_command_the_terminal(run: Run, daemon: FakeDaemon) -
     assert "\x1b" not in run("search", "boat").stdout
 
 
+def test_a_citation_is_not_shown_twice(run: Run, daemon: FakeDaemon) -> None:
+    """The heading says where a passage stands; the citation in its text is for chats."""
+    cited = HIT | {"snippet": "The boat leaves.\n\nSource: m.md#L3", "citation": "m.md#L3"}
+    daemon.routes[ROUTE] = (200, answer(results=[cited]))
+    assert run("search", "boat").stdout.endswith("qmd\n    The boat leaves.\n\n")
+
+
 def test_a_refusal_tells_code_details_and_next_step(run: Run, daemon: FakeDaemon) -> None:
     """An error envelope is told with everything that helps to mend the call."""
     detail = {"field": "mode", "message": "unknown mode"}

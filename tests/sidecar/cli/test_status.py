@@ -32,7 +32,7 @@ def agent(**changes: Any) -> dict[str, Any]:
             "tookMs": 341.7,
         },
         "nextUpdateAt": time.time() + 130,
-        "engines": {"qmd": {"version": "2.8.3"}},
+        "engines": {"qmd": {"version": "2.8.3", "ready": True, "sizeBytes": 2048, "held": [], "lastError": "locked"}},
         "roots": [
             {"name": "memory-dir", "kind": "daily", "path": "/w/main/memory", "pattern": "**/*.md", "shown": "m/"}
         ],
@@ -95,7 +95,7 @@ def test_status_of_one_agent_lists_its_folders(run: Run, daemon: FakeDaemon) -> 
     out = run("status", "main").stdout
     assert "workspace  /w/main" in out
     assert "memory-dir  daily  /w/main/memory/**/*.md" in out
-    assert "qmd: version 2.8.3" in out
+    assert "qmd: version 2.8.3, ready yes, sizeBytes 2 KB, lastError qmd's index is locked by another process" in out
     assert "3m ago, qmd: 2 changed, 1 removed, 342 ms" in out
 
 

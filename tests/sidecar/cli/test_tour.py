@@ -87,15 +87,15 @@ def test_the_tour_prints_answer_engine_socket_and_next_step(
         "results": [hit],
         "outcome": "hits",
         "backend": "builtin",
-        "fallback": {"from": "qmd", "reason": "missing", "since": 1},
         "tookMs": 7,
     }
+    daemon.routes["GET", "/v1/agents/main/status"] = (200, {"engines": {"qmd": {"lastError": "missing"}}})
     daemon.routes["POST", "/v1/agents/main/sync"] = (200, {"queued": False, "reports": []})
     daemon.routes["POST", "/v1/agents/main/memory_search"] = (200, reply)
     tour.ask(settings_of)
     out = capsys.readouterr().out
     assert f"Question  {tour.SAMPLE_QUESTION}" in out
-    assert "by builtin in 7 ms (instead of qmd: qmd was not found on PATH)" in out
+    assert "by builtin in 7 ms (qmd was not found on PATH)" in out
     assert "memory/2026-11-27.md:3-5  0.83" in out
     assert "We moved it." in out
     assert f"curl -s --unix-socket {daemon.path}" in out
