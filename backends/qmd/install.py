@@ -72,7 +72,7 @@ async def probe(binary: Binary, surroundings: Surroundings, *, timeout_s: float)
 
 def version_in(text: str) -> Version:
     """The version in what `qmd --version` prints (`qmd 2.8.3 (facd35e)`); empty when there is none."""
-    match = re.search(r"\b(\d+)\.(\d+)(?:\.(\d+))?", text)
+    match = re.search(r"(?<![\d.])(\d+)\.(\d+)(?:\.(\d+))?", text)
     return tuple(int(part) for part in match.groups() if part is not None) if match else ()
 
 
