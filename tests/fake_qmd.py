@@ -244,7 +244,8 @@ def reply(message: dict[str, Any], folder: Path, version: str) -> dict[str, Any]
     if message["method"] == "initialize":
         return {"serverInfo": {"name": "qmd", "version": version}, "protocolVersion": "2025-06-18"}
     if message["method"] == "tools/list":
-        return {"tools": [{"name": "query"}, {"name": "status"}]}
+        schema = {"properties": {"searches": {}, "limit": {}, "collections": {}, "rerank": {}}}
+        return {"tools": [{"name": "query", "inputSchema": schema}, {"name": "status"}]}
     behaviour = behaviour_of(folder, "mcp")
     if behaviour == "silent":
         hang()

@@ -16,7 +16,7 @@ from typing import Any
 from backends.base import BackendError, Failure, Mode, Notice
 from backends.qmd import command
 from backends.qmd.child import run
-from backends.qmd.install import Install
+from backends.qmd.install import NO_RERANK, Install
 from backends.qmd.output import Reading, Row, read, rows_of, timed_out
 from backends.qmd.pool import ResidentPool
 from backends.qmd.program import Program
@@ -88,21 +88,26 @@ class Asking:
                     if error.failure not in _WORTH_A_COMMAND:
                         raise
                     break
-            reason = self._why_command()
+            reason = self._why_command(install)
         found = await self._by_command(install, ask)
         return found if reason is None else _with_notice(found, reason)
 
     async def lease(self, install: Install, *, wait_s: float) -> Resident | None:
-        """The agent's resident, started if there is room, waiting at most `wait_s`."""
+        """The agent's resident, started if there is room, waiting at most `wait_s`. None too where it cannot serve."""
+        if install.version and install.version < NO_RERANK:
+            return None
 
         async def start() -> Resident:
             return await Resident.start(command.resident(install), self._program.surroundings())
 
         return await self._pool.lease(self._key, start, wait_s=wait_s)
 
-    def _why_command(self) -> Notice:
+    def _why_command(self, install: Install) -> Notice:
         if self._pool.current(self._key) is not None:
             return Notice("resident_refused", "The warm qmd refused the call; a new process answered.")
+        if install.version and install.version < NO_RERANK:
+            message = f"qmd {install.label} has no resident that can do without the reranker."
+            return Notice("resident_unsupported", message, "Update qmd: npm install -g @tobilu/qmd@latest")
         why = self._pool.why_not(self._key)
         if why is not None:
             return Notice("resident_failed", f"The warm qmd does not start: {why.message}", why.hint)

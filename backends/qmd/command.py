@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backends.base import Mode
-from backends.qmd.install import MANY_COLLECTIONS, TYPED_LINES, Install
+from backends.qmd.install import MANY_COLLECTIONS, NO_RERANK, Install
 from backends.qmd.terms import Terms
 
 #: Rows are files and passages are cut by us, so many rows cost little and a large collection starves no other.
@@ -20,7 +20,7 @@ def searches(install: Install, terms: Terms, mode: Mode, collections: Sequence[s
     and for each of the two most telling ones alone.
     """
     program = str(install.binary.path)
-    if mode is not Mode.SEARCH or (len(terms.words) > 1 and install.version >= TYPED_LINES):
+    if mode is not Mode.SEARCH or (len(terms.words) > 1 and install.version >= NO_RERANK):
         lines = "\n".join(f"{kind}: {text}" for kind, text in typed(terms, mode))
         fixed = [program, "query", "--json", "--no-rerank", "-C", str(ROW_LIMIT), "-n", str(ROW_LIMIT)]
         return [[*fixed, *names, "--", lines] for names in _scopes(install, collections)]

@@ -19,8 +19,9 @@ from backends.qmd.output import failure_of, plain
 
 Version = tuple[int, ...]
 
-#: From here on `qmd query` takes one typed search a line (`lex: word`), which makes any-word search one call.
-TYPED_LINES: Version = (2, 5)
+#: From here on `query`, on the command line and in the resident, can be told not to rerank. Before, it always
+#: loads the reranker, and hangs where that is not on the machine.
+NO_RERANK: Version = (2, 1)
 #: From here on several `-c` are all honoured (before, the last one won or nothing was found).
 MANY_COLLECTIONS: Version = (2, 8, 3)
 

@@ -1,7 +1,8 @@
 """From the file that a row names to a file of our corpus, and to no other.
 
-Rows say `qmd://collection/path` or `collection/path`, some versions percent-encode, some add `?index=`.
-A docid is never asked: files of equal content share one.
+Rows say `qmd://collection/path` or `collection/path`, some versions percent-encode, some add `?index=`,
+and those before 2.6 squeeze names into slugs (`My Note_1.md` is `my-note-1.md`). A docid is never asked:
+files of equal content share one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from backends.base import Notice
-from backends.corpus import Corpus, Located, is_plain
+from backends.corpus import Corpus, Located, Root, is_plain
 from backends.qmd.output import Row
 
 
@@ -35,15 +36,18 @@ class Places:
 def locate(rows: Iterable[Row], corpus: Corpus) -> Places:
     """Place every row. Looks at the disk; not for the event loop."""
     found: dict[Located, Row] = {}
+    slugs = _Slugs()
     unknown = outside = 0
     for row in rows:
-        located = [_located(name, relative, corpus) for name, relative in readings(row.file)]
-        if all(corpus.root(name) is None for name, _ in readings(row.file)):
+        named = [(root, path) for name, path in readings(row.file) if (root := corpus.root(name)) is not None]
+        if not named:
             unknown += 1
-        elif place := _present(place for place in located if place is not None):
+            continue
+        literal = next((place for root, path in named if (place := _present(root, path)) is not None), None)
+        places = [literal] if literal else slugs.places(*named[0])
+        outside += not places
+        for place in places:
             found.setdefault(_first_root(place, corpus), row)
-        else:
-            outside += 1
     return Places(tuple((row, place) for place, row in found.items()), unknown, outside)
 
 
@@ -56,15 +60,30 @@ def readings(file: str) -> Iterator[tuple[str, str]]:
             yield name, relative
 
 
-def _located(name: str, relative: str, corpus: Corpus) -> Located | None:
-    root = corpus.root(name)
-    if root is None or not is_plain(relative) or not root.holds(relative):
+def _present(root: Root, relative: str) -> Located | None:
+    if not is_plain(relative) or not root.holds(relative):
         return None
-    return Located(root, relative)
+    place = Located(root, relative)
+    return place if os.path.lexists(place.file) else None
 
 
-def _present(places: Iterable[Located]) -> Located | None:
-    return next((place for place in places if os.path.lexists(place.file)), None)
+class _Slugs:
+    """Files by what a slug keeps of their names. Several may share one: all are read, and their text decides."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, dict[str, list[str]]] = {}
+
+    def places(self, root: Root, relative: str) -> list[Located]:
+        if root.name not in self._files:
+            files: dict[str, list[str]] = {}
+            self._files[root.name] = files
+            for found in root.files():
+                files.setdefault(_kept(found.relative), []).append(found.relative)
+        return [Located(root, file) for file in self._files[root.name].get(_kept(relative), [])]
+
+
+def _kept(relative: str) -> str:
+    return "".join(character for character in relative.casefold() if character.isalnum() or character == "/")
 
 
 def _first_root(place: Located, corpus: Corpus) -> Located:

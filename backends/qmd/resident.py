@@ -32,7 +32,6 @@ class Resident:
     def __init__(self) -> None:
         self.used_at = time.monotonic()
         self.version = ""
-        self.tools: frozenset[str] = frozenset()
         self._child: Child | None = None
         self._lines = bytearray()
         self._waiting: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
@@ -120,10 +119,8 @@ class Resident:
         self.version = str(server.get("version", "")) if isinstance(server, dict) else ""
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         tools = (await self._ask("tools/list", {}, timeout_s=timeout_s, hang_s=timeout_s)).get("tools")
-        names = (tool.get("name") for tool in tools if isinstance(tool, dict)) if isinstance(tools, list) else ()
-        self.tools = frozenset(name for name in names if isinstance(name, str))
-        if "query" not in self.tools:
-            message = f"qmd {self.version} offers no `query` tool."
+        if not _can_skip_reranking(tools):
+            message = f"qmd {self.version} offers no `query` tool that can do without the reranker."
             raise BackendError(Failure.UNSUPPORTED_FLAGS, message, hint="Update qmd: npm install -g @tobilu/qmd@latest")
 
     async def _ask(
@@ -228,6 +225,16 @@ def _tool_error(result: Mapping[str, Any]) -> BackendError:
     if told.failure is not Failure.EXITED:
         return told
     return BackendError(Failure.BAD_OUTPUT, "qmd's resident answered with an error.")
+
+
+def _can_skip_reranking(tools: Any) -> bool:
+    """Whether there is a tool `query` with an argument `rerank`: without it every call may load a model, or hang."""
+    if not isinstance(tools, list):
+        return False
+    return any(
+        isinstance(tool, dict) and tool.get("name") == "query" and '"rerank"' in orjson.dumps(tool).decode()
+        for tool in tools
+    )
 
 
 def _read_and_forget(reply: asyncio.Future[Mapping[str, Any]]) -> None:

@@ -152,6 +152,14 @@ def test_a_literal_percent_sign_is_not_decoded(tmp_path: Path) -> None:
     assert located.relative == "a%20b.md"
 
 
+def test_slugs_of_old_versions_lead_to_their_files(tmp_path: Path) -> None:
+    """A squeezed name stands for every file that it can mean; the text of each decides later."""
+    write(tmp_path, {"memory/My Note_1.md": "x", "memory/my-note-1.md": "y", "memory/Über uns.md": "z"})
+    corpus = corpus_of(tmp_path)
+    squeezed = locate([Row("memory-dir/über-uns.md"), Row("memory-dir/my-note-1-.md")], corpus).found
+    assert [located.relative for _, located in squeezed] == ["Über uns.md", "My Note_1.md", "my-note-1.md"]
+
+
 def test_rows_outside_the_corpus_are_counted_not_shown(tmp_path: Path) -> None:
     """Foreign collections, climbing paths, vanished and ignored files."""
     write(tmp_path, {"MEMORY.md": "x", "memory/.hidden.md": "x"})
