@@ -102,6 +102,10 @@ class Asking:
 
         return await self._pool.lease(self._key, start, wait_s=wait_s)
 
+    async def retire(self) -> None:
+        """End the resident: what it has open is about to be replaced."""
+        await self._pool.retire(self._key)
+
     def _why_command(self, install: Install) -> Notice:
         if self._pool.current(self._key) is not None:
             return Notice("resident_refused", "The warm qmd refused the call; a new process answered.")
@@ -127,7 +131,7 @@ class Asking:
             done = await run(argv, self._program.surroundings(), timeout_s=ask.left_s, grace_s=0.05)
         except OSError as error:
             raise BackendError(Failure.BROKEN_INSTALL, f"qmd could not be started: {error.strerror}.") from error
-        return read(done, secret=ask.terms.sentence)
+        return await asyncio.to_thread(read, done, secret=ask.terms.sentence)
 
 
 async def _by_resident(resident: Resident, ask: Ask) -> Found:

@@ -103,7 +103,9 @@ class QmdBackend:
         mode, notices = await self._possible(query.mode)
         if terms.empty or not groups:
             return self._answer((), Found(rows=(), via="command"), mode, (*notices, *self._held()))
-        ask = Ask(terms=terms, mode=mode, groups=groups, rerank=await self._may_rerank(), deadline_at=query.deadline_at)
+        ask = Ask(
+            terms=terms, mode=mode, groups=groups, rerank=await self._may_rerank(mode), deadline_at=query.deadline_at
+        )
         found = await self._asking.find(install, ask)
         hits, places = await asyncio.get_running_loop().run_in_executor(
             self._pool, lambda: self._cut(found.rows, query, mode, statistics)
@@ -174,8 +176,9 @@ class QmdBackend:
             raise missing()
         return Mode.SEARCH, (keywords_only(),)
 
-    async def _may_rerank(self) -> bool:
-        return self._options.rerank is not False and (await self._models()).rerank
+    async def _may_rerank(self, mode: Mode) -> bool:
+        wanted = mode is Mode.QUERY and self._options.rerank is not False
+        return wanted and (await self._models()).rerank
 
     async def _models(self) -> _Semantics:
         known = self._semantics

@@ -228,7 +228,7 @@ def failure_of(completed: Completed, *, secret: str = "") -> BackendError:
     detail = excerpt(errors, secret)
     if completed.status:
         return BackendError(
-            Failure.EXITED, f"qmd ended with status {completed.status}{detail}.", hint="See its doctor."
+            Failure.EXITED, f"qmd ended with status {completed.status}{detail}.", hint="Run `qmd doctor`."
         )
     return BackendError(Failure.BAD_OUTPUT, f"qmd printed something that is not a result list{detail}.")
 

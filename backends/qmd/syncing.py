@@ -33,6 +33,9 @@ T = TypeVar("T")
 
 _READ_BACK_WAIT_S = 5.0
 _LONGEST_EMBED_FACTOR = 8
+# An embed without its model hangs until its deadline, with the machine's one turn in its hand.
+_FIRST_EMBED_PAUSE_S = 300.0
+_LONGEST_EMBED_PAUSE_S = 6 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,8 @@ class Syncing:
         self._pool = pool
         self._writer = asyncio.Lock()
         self._embed_factor = 1
+        self._embed_pause_s = _FIRST_EMBED_PAUSE_S
+        self._embed_not_before = 0.0
         self.ledger = Ledger.load(home.ledger)
         self.held: tuple[str, ...] = ()
         self.last_update: Attempt | None = None
@@ -110,6 +115,7 @@ class Syncing:
             except BackendError as error:
                 if last or error.failure is not Failure.INDEX_LOST:
                     raise
+                await self._asking.retire()
                 await self._off_loop(lambda: maintenance.set_aside(self._home.index))
                 continue
             wrong = await self._read_back(install, scan.wanted, step)
@@ -161,12 +167,14 @@ class Syncing:
                 raise await self._embed_failed(error) from error
         self.last_embed = Attempt(at=time.time(), result="skipped" if embedded is None else "ok")
         if embedded is not None:
-            self._embed_factor = 1
+            self._embed_factor, self._embed_pause_s = 1, _FIRST_EMBED_PAUSE_S
             self._remember(embedded=scan.signature, embedded_at=time.time())
         return embedded
 
     async def _embed_failed(self, error: BackendError) -> BackendError:
-        """A long first embed gets more time at every attempt; one that hangs for want of a model says so."""
+        """A long first embed gets more time at every attempt, later and later; one without its model says so."""
+        self._embed_not_before = time.monotonic() + self._embed_pause_s
+        self._embed_pause_s = min(_LONGEST_EMBED_PAUSE_S, self._embed_pause_s * 2)
         if error.failure is Failure.TIMEOUT:
             self._embed_factor = min(_LONGEST_EMBED_FACTOR, self._embed_factor * 2)
             if not await self.has_model("embed"):
@@ -186,8 +194,10 @@ class Syncing:
         return request.force or scan.signature != self.ledger.updated or not self._home.index.exists()
 
     def _is_embed_due(self, request: SyncRequest, scan: Scan) -> bool:
-        wanted = request.embed and self._options.mode is not Mode.SEARCH
-        return wanted and (request.force or scan.signature != self.ledger.embedded)
+        if not request.embed or self._options.mode is Mode.SEARCH:
+            return False
+        paused = time.monotonic() < self._embed_not_before
+        return request.force or (scan.signature != self.ledger.embedded and not paused)
 
     def _scan(self) -> Scan:
         wanted = collections.desired(self._corpus)

@@ -323,7 +323,7 @@ def test_skipping_is_not_done(tmp_path: Path, fake: FakeQmd) -> None:
 
 
 def test_an_embed_that_hangs_without_a_model_says_so(tmp_path: Path, fake: FakeQmd) -> None:
-    """The hang of a missing download is `model_missing`, not a time-out."""
+    """The hang of a missing download is `model_missing`, not a time-out, and is not repeated at once."""
 
     async def main() -> None:
         options = {"mode": Mode.QUERY, "embed_timeout_s": 0.5}
@@ -332,6 +332,8 @@ def test_an_embed_that_hangs_without_a_model_says_so(tmp_path: Path, fake: FakeQ
             with refused(Failure.MODEL_MISSING):
                 await qmd.sync(SYNC)
             assert (await qmd.search(query("codeword"))).hits
+            await qmd.sync(SYNC)
+            assert len(fake.calls("embed")) == 1
 
     asyncio.run(main())
 
