@@ -65,13 +65,13 @@ class QmdHome:
     def surroundings(self, environ: Mapping[str, str], *, busy_timeout_ms: int = READ_BUSY_TIMEOUT_MS) -> Surroundings:
         """The allow-listed environment and the working directory of a child."""
         kept = {name: value for name, value in environ.items() if _is_allowed(name)}
+        # No `CI`: qmd then refuses every search by meaning ("LLM operations are disabled in CI").
         own = {
             "XDG_CONFIG_HOME": str(self.config),
             "XDG_CACHE_HOME": str(self.cache),
             "QMD_CONFIG_DIR": str(self.config / "qmd"),
             "QMD_SQLITE_BUSY_TIMEOUT": str(busy_timeout_ms),
             "NO_COLOR": "1",
-            "CI": "1",
         }
         return Surroundings(environment=kept | own, folder=self.work)
 

@@ -52,7 +52,13 @@ def test_a_resident_answers_with_lines_of_the_file(tmp_path: Path, fake: FakeQmd
 def test_children_are_isolated(tmp_path: Path, fake: FakeQmd) -> None:
     """Every child gets private folders, an allow-listed environment and an empty working directory."""
     home = home_of(tmp_path / "q")
-    environ = fake.environ() | {"QMD_EMBED_MODEL": "/m.gguf", "SECRET": "x", "OPENAI_API_KEY": "y", "LC_ALL": "C"}
+    environ = fake.environ() | {
+        "QMD_EMBED_MODEL": "/m.gguf",
+        "SECRET": "x",
+        "OPENAI_API_KEY": "y",
+        "CI": "1",
+        "LC_ALL": "C",
+    }
 
     async def main() -> None:
         async with running(corpus_of(tmp_path / "ws"), tmp_path / "q", environ) as qmd:
@@ -65,8 +71,8 @@ def test_children_are_isolated(tmp_path: Path, fake: FakeQmd) -> None:
         seen = call["environment"]
         assert (seen["XDG_CONFIG_HOME"], seen["XDG_CACHE_HOME"]) == (str(home.config), str(home.cache))
         assert (seen["QMD_CONFIG_DIR"], call["cwd"]) == (str(home.index_yml.parent), str(home.work))
-        assert (seen["QMD_EMBED_MODEL"], seen["LC_ALL"], seen["NO_COLOR"], seen["CI"]) == ("/m.gguf", "C", "1", "1")
-        assert not {"SECRET", "OPENAI_API_KEY"} & seen.keys()
+        assert (seen["QMD_EMBED_MODEL"], seen["LC_ALL"], seen["NO_COLOR"]) == ("/m.gguf", "C", "1")
+        assert not {"SECRET", "OPENAI_API_KEY", "CI"} & seen.keys()
     assert (home.config.stat().st_mode & 0o777, home.index_yml.stat().st_mode & 0o777) == (0o700, 0o600)
     assert (home.cache / "qmd" / "models").resolve() == tmp_path / "q" / "models"
 
