@@ -12,18 +12,15 @@ MAX_CLUSTER_CHARS = 64
 def cut_before(text: str, at: int) -> int:
     """The last safe cut at or before `at`. Returns `at` itself for a pathological cluster, so that cutting advances."""
     at = min(at, len(text))
-    for position in range(at, max(0, at - MAX_CLUSTER_CHARS), -1):
-        if is_boundary(text, position):
-            return position
-    return 0 if at <= MAX_CLUSTER_CHARS and is_boundary(text, 0) and at < 2 else at
+    lowest = max(0, at - MAX_CLUSTER_CHARS)
+    return next((position for position in range(at, lowest - 1, -1) if is_boundary(text, position)), at)
 
 
 def cut_after(text: str, at: int) -> int:
     """The first safe cut at or after `at`."""
-    for position in range(max(at, 0), min(len(text), at + MAX_CLUSTER_CHARS)):
-        if is_boundary(text, position):
-            return position
-    return min(len(text), max(at, 0))
+    at = min(max(at, 0), len(text))
+    highest = min(len(text), at + MAX_CLUSTER_CHARS)
+    return next((position for position in range(at, highest + 1) if is_boundary(text, position)), at)
 
 
 def is_boundary(text: str, at: int) -> bool:

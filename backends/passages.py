@@ -9,32 +9,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
-from pathlib import PurePosixPath
+from heapq import heappop, heappush
 
 from backends.base import Hit, Mode, Query, Source
 from backends.corpus import Kind, Located, read_text, split_lines
 from backends.dates import day_of, in_range
 from backends.relevance import Question, SampleStatistics, Statistics, Weights, blend, keyword_score
+from backends.tokens import normalize
 from backends.windows import Mark, Sheet, Window
 
 #: Files beyond this size are not memory: the indexer lists them as skipped, and reading stops there.
 MAX_FILE_BYTES = 8 * 1024 * 1024
-# A second passage of a region shares the region's one vector, which speaks for the first.
-_REPEAT_FACTOR = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """A place that an engine points at: a file, or some lines of it (1-based, inclusive).
 
-    `vector_score` is the relevance of the vector leg in 0..1, None where that leg did not see the place.
+    `vector_score` is the relevance of the vector leg in 0..1, None where that leg did not see the place. `preview` is
+    the text of the lines as the engine remembers it: it never reaches a hit, it only tells which files cannot answer
+    better than those that were read, so that they need not be.
     """
 
     located: Located
     start_line: int | None = None
     end_line: int | None = None
     vector_score: float | None = None
+    preview: str | None = None
 
 
 def assemble(
@@ -48,12 +49,14 @@ def assemble(
     by_file: dict[tuple[str, str], list[Candidate]] = {}
     for candidate in candidates:
         by_file.setdefault((candidate.located.root.name, candidate.located.relative), []).append(candidate)
-    texts = {place: text for place, group in by_file.items() if (text := _read(group[0].located, query)) is not None}
-    question = Question(query.text, statistics or SampleStatistics.of(texts.values()))
-    heap: list[_Passage] = []
-    for place, text in texts.items():
-        heap += _Page(text, by_file[place], question, query, weights).passages()
-    return list(_take(heap, query))
+    groups = [group for group in by_file.values() if _wanted(group[0].located, query)]
+    texts: dict[str, str] = {}
+    if statistics is None:
+        texts = {group[0].located.path: _read(group[0].located) or "" for group in groups}
+        statistics = SampleStatistics.of(texts.values())
+    question = Question(query.text, statistics)
+    pages = [_Page(group, question, query, weights, texts.get(group[0].located.path)) for group in groups]
+    return list(_take(pages, query))
 
 
 @dataclass(slots=True)
@@ -65,7 +68,6 @@ class _Passage:
     score: float
     text_score: float | None
     vector_score: float | None
-    repeats: int
 
     def __lt__(self, other: _Passage) -> bool:
         return self._rank() < other._rank()
@@ -74,31 +76,50 @@ class _Passage:
         return (-self.score, -len(self.window.marks), self.page.located.path, self.window.first)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Region:
     first: int
     last: int
     vector_score: float | None
-    shown: int = 0
 
 
 class _Page:
-    """One file in one search: its regions, and the lines that were shown already."""
+    """One file in one search: its regions, and the lines that were shown already. Read when its turn comes."""
 
     def __init__(
-        self, text: str, candidates: list[Candidate], question: Question, query: Query, weights: Weights
+        self, candidates: list[Candidate], question: Question, query: Query, weights: Weights, text: str | None
     ) -> None:
         self.located = candidates[0].located
-        self.sheet = Sheet(split_lines(text), query.max_chars)
-        self.regions = list(_regions(candidates, len(self.sheet.lines)))
         self.taken: set[int] = set()
+        self._candidates = candidates
         self._question = question
         self._weights = weights
         self._words = query.mode is not Mode.VSEARCH
-        self._name = question.name_shares(str(PurePosixPath(self.located.relative).with_suffix("")))
+        self._name = question.name_shares(self.located.relative.rpartition(".")[0])
+        self._max_chars = query.max_chars
+        self._text = text
+        self.sheet = Sheet([], query.max_chars)
+        self.regions: list[_Region] = []
+        self.ceiling = self._ceiling()
+
+    def _ceiling(self) -> float:
+        """No passage of this file can score higher, as far as the engine knows the file."""
+        previews = [candidate.preview for candidate in self._candidates if candidate.preview is not None]
+        if len(previews) < len(self._candidates):
+            return 1.0
+        vectors = [candidate.vector_score for candidate in self._candidates if candidate.vector_score is not None]
+        text = self._question.ceiling(normalize("\n".join(previews)), self._name) if self._words else None
+        return blend(text, max(vectors, default=None), self._weights)
+
+    def read(self) -> list[_Passage]:
+        """Read the file and give every window worth scoring; none for a file that is gone."""
+        text = _read(self.located) if self._text is None else self._text
+        self.sheet = Sheet(split_lines(text or ""), self._max_chars)
+        self.regions = list(_regions(self._candidates, len(self.sheet.lines)))
+        return list(self.passages())
 
     def passages(self) -> Iterator[_Passage]:
-        """Every window worth scoring."""
+        """The windows around words, and the beginning of every region that was found by meaning alone."""
         marks = [mark for span in _spans(self.regions) for mark in self.sheet.marks(self._question, *span)]
         yield from self._around(marks)
         marked = {mark.line for mark in marks}
@@ -114,27 +135,16 @@ class _Page:
         return self._around([mark for mark in window.marks if mark.line not in self.taken])
 
     def scored(self, window: Window) -> _Passage:
-        """Score a window with what is known now about its regions."""
+        """A window with its scores; the vector part is that of the best region it lies in."""
         text = keyword_score(self._question, window.found, self._name) if self._words else None
-        regions = [region for region in self.regions if region.first <= window.last and window.first <= region.last]
-        vectors = [
-            region.vector_score * _REPEAT_FACTOR**region.shown for region in regions if region.vector_score is not None
-        ]
-        vector = max(vectors, default=None)
-        return _Passage(self, window, blend(text, vector, self._weights), text, vector, self.repeats(window))
-
-    def repeats(self, window: Window) -> int:
-        """How many passages of the window's regions were shown."""
-        return sum(
-            region.shown for region in self.regions if region.first <= window.last and window.first <= region.last
-        )
+        near = (region for region in self.regions if region.first <= window.last and window.first <= region.last)
+        vector = max((region.vector_score for region in near if region.vector_score is not None), default=None)
+        return _Passage(self, window, blend(text, vector, self._weights), text, vector)
 
     def show(self, passage: _Passage) -> Hit:
         """Take the lines of a passage, widened to the limit, and make it a hit."""
         window = self.sheet.widen(passage.window, self.taken)
         self.taken.update(range(window.first, window.last + 1))
-        for region in self.regions:
-            region.shown += region.first <= passage.window.last and passage.window.first <= region.last
         root = self.located.root
         return Hit(
             root=root.name,
@@ -152,23 +162,26 @@ class _Page:
         )
 
 
-def _take(heap: list[_Passage], query: Query) -> Iterator[Hit]:
-    """Best first. A window whose surroundings were shown meanwhile is cut, scored again and put back."""
-    heapify(heap)
+def _take(pages: list[_Page], query: Query) -> Iterator[Hit]:
+    """Best first. A file is read once nothing found so far is surely better than what it may hold."""
+    unread = sorted(pages, key=lambda page: page.ceiling)
+    found: list[_Passage] = []
     left = query.max_results
-    while heap and left > 0:
-        passage = heappop(heap)
+    while left > 0 and (found or unread):
+        if unread and (not found or found[0].score <= unread[-1].ceiling):
+            for passage in unread.pop().read():
+                heappush(found, passage)
+            continue
+        passage = heappop(found)
         if passage.score < query.min_score or passage.score <= 0:
             return
-        page, window = passage.page, passage.window
-        if window.touches(page.taken):
-            for rest in page.rest(window):
-                heappush(heap, rest)
-        elif passage.repeats != page.repeats(window):
-            heappush(heap, page.scored(window))
+        if passage.window.touches(passage.page.taken):
+            # Its surroundings were shown meanwhile: what is left is scored again and put back.
+            for rest in passage.page.rest(passage.window):
+                heappush(found, rest)
         else:
             left -= 1
-            yield page.show(passage)
+            yield passage.page.show(passage)
 
 
 def _regions(candidates: list[Candidate], lines: int) -> Iterator[_Region]:
@@ -190,20 +203,22 @@ def _spans(regions: list[_Region]) -> list[tuple[int, int]]:
     return spans
 
 
-def _read(located: Located, query: Query) -> str | None:
+def _wanted(located: Located, query: Query) -> bool:
+    """Whether the query's sources and dates let a file in."""
     source = Source.SESSIONS if located.root.kind is Kind.SESSION else Source.MEMORY
     if source not in query.sources:
-        return None
+        return False
+    if query.after is None and query.before is None:
+        return True
     try:
-        if not _dated(located, query):
-            return None
+        mtime_s = located.file.stat().st_mtime
+    except OSError:
+        return False
+    return in_range(day_of(located.relative, located.root.kind, mtime_s), query.after, query.before)
+
+
+def _read(located: Located) -> str | None:
+    try:
         return read_text(located, max_bytes=MAX_FILE_BYTES)
     except OSError:
         return None
-
-
-def _dated(located: Located, query: Query) -> bool:
-    if query.after is None and query.before is None:
-        return True
-    day = day_of(located.relative, located.root.kind, located.file.stat().st_mtime)
-    return in_range(day, query.after, query.before)

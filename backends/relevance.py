@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
+from backends.dates import spoken_days
 from backends.tokens import Term, fold, index_terms, is_dense, is_word_character, normalize, query_terms
 
 # Virtual documents without any of the words: with two real ones a rare word still weighs more than a common one
@@ -21,7 +22,8 @@ from backends.tokens import Term, fold, index_terms, is_dense, is_word_character
 _PRIOR_DOCUMENTS = 100
 _PHRASE_BONUS = 0.08
 _IDENTIFIER_BONUS = 0.10
-_FILE_NAME_BONUS = 0.10
+_NAME_SHARE = 0.8
+_COVERAGE_POWER = 0.7
 _PARTS_SHARE = 0.4
 #: A passage that holds all that was asked is relevant even where the vectors see nothing in it: an exact ticket
 #: number, or a small static model.
@@ -106,13 +108,14 @@ class Question:
         self.terms = tuple(query_terms(text))
         self.masses = tuple(_mass(term, statistics) for term in self.terms)
         self.total = sum(self.masses)
-        self._needles = [_needle(term) for term in self.terms]
+        self._days = [(day, {fold(word) for word in words}) for day, words in spoken_days(text)]
+        self._needles = [(needle, at) for at, term in enumerate(self.terms) for needle in _needles(term)]
 
     def occurrences(self, normalized: str) -> list[Occurrence]:
         """Every place where a term stands, in order of position."""
         found: list[Occurrence] = []
-        for index, (term, needle) in enumerate(zip(self.terms, self._needles, strict=True)):
-            found += _find(normalized, term, needle, index)
+        for index in self._present(normalized):
+            found += _find(normalized, self.terms[index], index)
         found.sort(key=_by_start)
         return found
 
@@ -122,23 +125,44 @@ class Question:
             return 0.0
         return sum(self.masses[term] * share for term, share in shares.items()) / self.total
 
-    def name_shares(self, path: str) -> dict[int, float]:
-        """The terms that the name of a file holds."""
-        return {occurrence.term: occurrence.share for occurrence in self.occurrences(normalize(path))}
+    def ceiling(self, normalized: str, name: dict[int, float]) -> float:
+        """No passage of this text can have a higher keyword part. Much cheaper than finding the passages."""
+        present = self._present(normalized)
+        shares = {term: share * _NAME_SHARE for term, share in name.items()} | dict.fromkeys(present, 1.0)
+        pairs = sum(term + 1 in present for term in present)
+        bonus = _PHRASE_BONUS * pairs / max(1, len(self.terms) - 1)
+        if any(self.terms[term].identifier for term in present):
+            bonus += _IDENTIFIER_BONUS
+        return min(1.0, float(self.coverage(shares) ** _COVERAGE_POWER) + bonus)
+
+    def _present(self, normalized: str) -> set[int]:
+        """The terms that may stand in a text: the cheap look before the exact one."""
+        return {term for needle, term in self._needles if needle in normalized}
+
+    def name_shares(self, name: str) -> dict[int, float]:
+        """The terms that the name of a file holds; a day in it holds the words that speak of that day."""
+        shares = {occurrence.term: occurrence.share for occurrence in self.occurrences(normalize(name))}
+        for day, words in self._days:
+            if day.isoformat() in name:
+                shares |= {at: 1.0 for at, term in enumerate(self.terms) if term.text in words}
+        return shares
 
 
-def keyword_score(question: Question, found: list[Occurrence], name: dict[int, float]) -> float:
-    """The keyword part for a passage in which `found` stand, in a file whose path holds the terms of `name`."""
-    shares: dict[int, float] = {}
+def keyword_score(question: Question, found: Sequence[Occurrence], name: dict[int, float]) -> float:
+    """The keyword part for a passage in which `found` stand, in a file whose name holds the terms of `name`.
+
+    The name counts for what its passages do not repeat: a note called `router.md` need not say router in each line.
+    """
+    shares = {term: share * _NAME_SHARE for term, share in name.items()}
     for occurrence in found:
         shares[occurrence.term] = max(shares.get(occurrence.term, 0.0), occurrence.share)
-    bonus = _FILE_NAME_BONUS * question.coverage(name) if name else 0.0
-    if not shares:
-        return bonus
-    bonus += _PHRASE_BONUS * _phrase_share(question, found)
-    if any(question.terms[term].identifier and share == 1.0 for term, share in shares.items()):
-        bonus += _IDENTIFIER_BONUS
-    return min(1.0, question.coverage(shares) + bonus)
+    # The first words that are covered say more than the last: half of a question's information is more than
+    # half of an answer.
+    score: float = question.coverage(shares) ** _COVERAGE_POWER
+    score += _PHRASE_BONUS * _phrase_share(question, found)
+    if any(question.terms[at.term].identifier and at.share == 1.0 for at in found):
+        score += _IDENTIFIER_BONUS
+    return min(1.0, score)
 
 
 def blend(text: float | None, vector: float | None, weights: Weights) -> float:
@@ -160,7 +184,7 @@ def _mass(term: Term, statistics: Statistics) -> float:
     return sum(inverse_frequency(statistics.documents, statistics.frequency(key)) for key in term.keys)
 
 
-def _phrase_share(question: Question, found: list[Occurrence]) -> float:
+def _phrase_share(question: Question, found: Sequence[Occurrence]) -> float:
     """The share of neighbouring pairs of query terms that also stand side by side in the passage."""
     pairs = len(question.terms) - 1
     if pairs < 1:
@@ -182,9 +206,19 @@ def _needle(term: Term) -> str:
     return term.text.rstrip("ei") or term.text if term.bounded and not term.identifier else term.text
 
 
-def _find(text: str, term: Term, needle: str, index: int) -> list[Occurrence]:
+def _needles(term: Term) -> list[str]:
+    """Strings of which at least one stands wherever the term or a part of it is found."""
+    return [_needle(part) for part in _parts(term)] if term.identifier else [_needle(term)]
+
+
+def _parts(term: Term) -> list[Term]:
+    return [Term(key, (key,), bounded=not is_dense(key[0])) for key in dict.fromkeys(term.keys)]
+
+
+def _find(text: str, term: Term, index: int) -> list[Occurrence]:
     if term.identifier:
         return _find_identifier(text, term, index)
+    needle = _needle(term)
     if not term.bounded:
         return [Occurrence(at, at + len(needle), index) for at in _positions(text, needle)]
     found = []
@@ -202,8 +236,7 @@ def _find_identifier(text: str, term: Term, index: int) -> list[Occurrence]:
     if whole:
         return [Occurrence(at, at + len(term.text), index) for at in whole]
     share = _PARTS_SHARE / len(term.keys)
-    parts = [Term(key, (key,), bounded=not is_dense(key[0])) for key in dict.fromkeys(term.keys)]
-    found = [place for part in parts for place in _find(text, part, _needle(part), index)]
+    found = [place for part in _parts(term) for place in _find(text, part, index)]
     present = {fold(text[place.start : place.end]) for place in found}
     return [Occurrence(place.start, place.end, index, share * len(present)) for place in found]
 

@@ -68,6 +68,7 @@ class BuiltinBackend:
         self._reader = Reader(options.index)
         self._vectors = VectorCache()
         self._statistics = IndexStatistics(self._reader)
+        self._semantic = options.vector_enabled and resolve(options.embedding) != "none"
         self._dirty: dict[str, float] = {}
         self._scanned: Pending | None = None
         self._had_index = False
@@ -131,9 +132,7 @@ class BuiltinBackend:
     def _wants_vectors(self) -> bool:
         """Whether a vector of the query could meet any in the index. Unknown before the first lease: ask."""
         facts = self._reader.facts
-        if not self._options.vector_enabled or resolve(self._options.embedding) == "none":
-            return False
-        return facts is None or facts.vectors > 0
+        return self._semantic and (facts is None or facts.vectors > 0)
 
     def _keywords(self, query: Query) -> list[int]:
         if query.mode is Mode.VSEARCH:

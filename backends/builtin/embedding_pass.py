@@ -157,7 +157,7 @@ class EmbeddingPass:
             share = len(rows) / (len(rows) + _PRIOR_CHUNKS)
             others = cosines[~np.eye(len(rows), dtype=bool)]
             background += share * (float(others.mean()) - background)
-            best += share * (float(np.diag(cosines).mean()) - best)
+            best += share * (float(np.percentile(np.diag(cosines), 90)) - best)
         write_meta(self._connection, spread=[background, max(best, background + 0.1)])
 
 

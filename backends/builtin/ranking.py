@@ -28,18 +28,25 @@ def located(
 ) -> list[Candidate]:
     """Where the chunks stand. Chunks of roots that the agent no longer has are left out."""
     marks = ",".join("?" * len(numbers))
-    rows = lease.connection.execute(
-        "SELECT number, root, relative, start_line, end_line FROM chunks JOIN files USING (path)"
-        f" WHERE number IN ({marks})",
-        tuple(numbers),
+    sql = (
+        "SELECT number, root, relative, start_line, end_line, text"  # noqa: S608 - only question marks
+        f" FROM chunks JOIN files USING (path) WHERE number IN ({marks})"
     )
+    rows = lease.connection.execute(sql, tuple(numbers))
     candidates = []
-    for number, name, relative, start_line, end_line in rows:
+    for number, name, relative, start_line, end_line, text in rows:
         root = corpus.root(name)
         if root is not None:
             score = spread.place(cosines[number]) if number in cosines else None
-            place = Located(root, relative)
-            candidates.append(Candidate(located=place, start_line=start_line, end_line=end_line, vector_score=score))
+            candidates.append(
+                Candidate(
+                    located=Located(root, relative),
+                    start_line=start_line,
+                    end_line=end_line,
+                    vector_score=score,
+                    preview=text,
+                )
+            )
     return candidates
 
 

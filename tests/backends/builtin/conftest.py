@@ -1,0 +1,151 @@
+"""A workspace of real files, and the engine over it with the worker's part run in the same process."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from backends.base import Answer, Query, SyncReport, SyncRequest
+from backends.builtin import BuiltinBackend, BuiltinOptions, EmbeddingSpec, IndexJob, run_index_job
+from backends.corpus import Corpus, Kind, Root
+from backends.embedding import Embedder, EmbeddingIdentity, Vectors
+from backends.tokens import index_terms
+
+SYNONYMS = {"automobil": "car", "vehicl": "car"}
+KEYWORDS_ONLY = EmbeddingSpec(provider="none")
+
+
+class ToyEmbedder:
+    """Words hashed into a few dimensions, with synonyms: small, exact, and it counts what it was asked."""
+
+    usual_cosines = (0.1, 0.8)
+
+    def __init__(self, model: str = "toy", dims: int = 64) -> None:
+        self.identity = EmbeddingIdentity(provider="static", model=model, dims=dims)
+        self.texts: list[str] = []
+
+    def embed(self, texts: Any) -> Vectors:
+        self.texts += texts
+        rows = np.zeros((len(texts), self.identity.dims), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for term in index_terms(text):
+                seed = int.from_bytes(SYNONYMS.get(term, term).encode()[:7])
+                row += np.random.default_rng(seed).standard_normal(self.identity.dims)
+            row /= np.linalg.norm(row) or 1.0
+        return rows
+
+    def embed_query(self, text: str) -> Vectors:
+        vector: Vectors = self.embed([text])[0]
+        return vector
+
+
+class InProcessWriter:
+    """The worker's two calls without the process; the job still goes through JSON."""
+
+    def __init__(self, embedder: Embedder | None) -> None:
+        self.embedder = embedder
+        self.progress: list[dict[str, Any]] = []
+        self.hang = False
+
+    async def index(self, job: IndexJob) -> SyncReport:
+        job = IndexJob.from_json(job.to_json())
+        return run_index_job(job, embedder_for=lambda spec: self.embedder, report=self.progress.append)
+
+    async def embed_query(self, spec: EmbeddingSpec, text: str) -> bytes | None:
+        if self.hang:
+            await asyncio.Event().wait()
+        return None if self.embedder is None else self.embedder.embed_query(text).astype("<f4").tobytes()
+
+
+class Desk:
+    """One agent's notes and its engine, driven synchronously."""
+
+    def __init__(self, home: Path, pool: ThreadPoolExecutor, embedder: Embedder | None, **options: Any) -> None:
+        self.workspace = home / "workspace"
+        (self.workspace / "memory").mkdir(parents=True, exist_ok=True)
+        self.index = home / "state" / "main.sqlite"
+        self.writer = InProcessWriter(embedder)
+        self.pool = pool
+        self.options = options
+        self.backend = self.reopened()
+
+    def reopened(self, **changes: Any) -> BuiltinBackend:
+        """A fresh engine over the same files and index."""
+        root = {"path": self.workspace, "kind": Kind.CURATED, "shown": ""}
+        corpus = Corpus(
+            "main",
+            self.workspace,
+            (
+                Root(name="memory-root", patterns=("MEMORY.md", "memory.md"), **root),
+                Root(
+                    name="memory-dir",
+                    kind=Kind.DAILY,
+                    path=self.workspace / "memory",
+                    patterns=("**/*.md",),
+                    shown="memory/",
+                ),
+            ),
+        )
+        self.backend = BuiltinBackend(
+            corpus=corpus,
+            options=BuiltinOptions(index=self.index, **{**self.options, **changes}),
+            writer=self.writer,
+            pool=self.pool,
+        )
+        return self.backend
+
+    def write(self, name: str, text: str | bytes) -> Path:
+        path = self.workspace / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def sync(self, **request: Any) -> SyncReport:
+        return asyncio.run(self.backend.sync(SyncRequest(reason="test", **request)))
+
+    def answer(self, text: str, *, timeout_s: float = 10.0, **fields: Any) -> Answer:
+        asked = {"max_results": 6, "min_score": 0.35, "max_chars": 700, **fields}
+        return asyncio.run(self.backend.search(Query(text=text, deadline_at=time.monotonic() + timeout_s, **asked)))
+
+    def paths(self, text: str, **fields: Any) -> list[str]:
+        return [hit.path for hit in self.answer(text, **fields).hits]
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(2) as executor:
+        yield executor
+
+
+@pytest.fixture
+def make_desk(tmp_path: Path, pool: ThreadPoolExecutor) -> Iterator[Callable[..., Desk]]:
+    made: list[Desk] = []
+
+    def make(embedder: Embedder | None = None, **options: Any) -> Desk:
+        if embedder is None:
+            options.setdefault("embedding", KEYWORDS_ONLY)
+        made.append(Desk(tmp_path / str(len(made)), pool, embedder, **options))
+        return made[-1]
+
+    yield make
+    for desk in made:
+        asyncio.run(desk.backend.close())
+
+
+@pytest.fixture
+def desk(make_desk: Callable[..., Desk]) -> Desk:
+    """Keywords only."""
+    return make_desk()
+
+
+@pytest.fixture
+def semantic(make_desk: Callable[..., Desk]) -> Desk:
+    """Keywords and the toy vectors."""
+    return make_desk(ToyEmbedder())
