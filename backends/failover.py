@@ -66,6 +66,7 @@ class Failover:
         self._wall = wall
         self.breaker = Breaker()
         self._probing: asyncio.Task[None] | None = None
+        self._woken = asyncio.Event()
         self._shape: Query | None = None
 
     async def search(self, query: Query) -> Answer:
@@ -142,7 +143,7 @@ class Failover:
 
     async def _probe_until_closed(self) -> None:
         while not self.breaker.closed:
-            await asyncio.sleep(self.breaker.pause_s)
+            await self._pause()
             self.breaker.probe()
             try:
                 await self._probe()
@@ -154,6 +155,16 @@ class Failover:
             else:
                 self.breaker.probe_succeeded()
                 log.info("engine recovered", extra={"fields": {"engine": self._primary.name}})
+
+    async def _pause(self) -> None:
+        self._woken.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.breaker.pause_s):
+                await self._woken.wait()
+
+    def wake(self) -> None:
+        """Probe now: something happened that may have healed the first engine, such as a sync that went well."""
+        self._woken.set()
 
     async def _probe(self) -> None:
         """Search for real: the last query's shape with fixed words, so that what failed is what is tried."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -40,7 +40,8 @@ class Agent:
     """Everything the daemon holds for one agent.
 
     `search` is what answers; `engines` are the parts of it that are synced, each with the least pause in seconds
-    between two unforced syncs. `next_update` says when the scheduler comes round (Unix seconds).
+    between two unforced syncs. `next_update` says when the scheduler comes round (Unix seconds); `before_sync`
+    makes the files that are to be indexed; `on_synced` is called after every sync that went well.
     """
 
     def __init__(
@@ -53,6 +54,8 @@ class Agent:
         engines: Mapping[str, tuple[Backend, float]],
         notices: tuple[Notice, ...] = (),
         next_update: Callable[[], float | None] = lambda: None,
+        before_sync: Callable[[], Awaitable[None]] | None = None,
+        on_synced: Callable[[], None] = lambda: None,
         wall: Callable[[], float] = time.time,
     ) -> None:
         self.settings = settings
@@ -62,6 +65,8 @@ class Agent:
         self._engines = engines
         self._notices = notices
         self._next_update = next_update
+        self._before_sync = before_sync
+        self._on_synced = on_synced
         self._wall = wall
         self._last: dict[str, LastSync] = {}
         self._syncing: dict[str, asyncio.Task[SyncReport]] = {}
@@ -131,6 +136,8 @@ class Agent:
         engine, _ = self._engines[name]
         before = self._last.get(name)
         try:
+            if self._before_sync is not None:
+                await self._before_sync()
             report = await engine.sync(request)
         except BackendError as error:
             self._last[name] = LastSync(self._wall(), None, error=error.failure)
@@ -141,6 +148,7 @@ class Agent:
                 )
             raise
         self._last[name] = LastSync(self._wall(), report)
+        self._on_synced()
         if report.ran or (before is not None and before.error):
             fields = {"agent": self.id, "engine": name, "reason": request.reason, "changed": report.changed}
             log.info(
@@ -178,9 +186,11 @@ class Agent:
     def _state(self, status: BackendStatus) -> AgentState:
         if not self.enabled:
             return AgentState.DISABLED
+        if status.fallback:
+            return AgentState.DEGRADED
         if self._syncing:
             return AgentState.INDEXING
-        return AgentState.DEGRADED if status.fallback or not status.ready else AgentState.READY
+        return AgentState.READY if status.ready else AgentState.DEGRADED
 
     def _engine_status(self, name: str) -> dict[str, Any]:
         engine, _ = self._engines[name]

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from sidecar.agents import Agent
 from sidecar.config import AgentSettings, Settings, resolve_corpus
 from sidecar.engines import Engines, Shared, build
 from sidecar.errors import StartupError
+from sidecar.exporting import export_job
 from sidecar.fleet import Fleet
 from sidecar.gateway.app import application
 from sidecar.gateway.listener import Listener, check_length, listen
@@ -96,7 +97,7 @@ class Daemon:
     async def _serve_on(self, listener: Listener, on_ready: OnReady | None) -> None:
         running = server(application(self._view()), extra_uids=self._settings.sidecar.socket.allow_uids)
         serving = asyncio.create_task(serve(running, listener))
-        pointer = self._write_pointer()
+        pointers = self._write_pointers()
         self._scheduler.start()
         boot = asyncio.create_task(self._boot(on_ready))
         try:
@@ -109,7 +110,7 @@ class Daemon:
             running.should_exit = True
             await asyncio.gather(serving, boot, return_exceptions=True)
             await self._close()
-            pointer.unlink(missing_ok=True)
+            self._remove_pointers(pointers)
         log.info("stopped")
 
     def _view(self) -> DaemonView:
@@ -149,11 +150,27 @@ class Daemon:
             search=engines.search,
             engines=self._synced(settings, engines),
             notices=notices,
+            before_sync=self._exporting(settings),
+            on_synced=engines.on_synced,
             next_update=lambda: self._scheduler.next_run(f"{settings.id}.update"),
         )
         if agent.enabled:
             self._schedule(agent, settings, engines)
         return agent
+
+    def _exporting(self, settings: AgentSettings) -> Callable[[], Awaitable[None]] | None:
+        """What turns an agent's new conversations into files before an index looks for them."""
+        job = export_job(self._settings, settings)
+        if job is None:
+            return None
+
+        async def export() -> None:
+            report = await self._worker.export(job)
+            if report["written"] or report["failures"]:
+                counts = {key: report[key] for key in ("written", "removed", "turns", "bad_lines")}
+                log.info("sessions exported", extra={"fields": {"agent": settings.id, **counts}})
+
+        return export
 
     def _synced(self, settings: AgentSettings, engines: Engines) -> dict[str, tuple[Backend, float]]:
         """The engines by name, each with its least pause between unforced syncs in seconds."""
@@ -187,19 +204,28 @@ class Daemon:
             threading.Thread(target=on_ready, args=(self._settings,), daemon=True, name="on-ready").start()
         await boot
 
-    def _write_pointer(self) -> Path:
-        """Tell clients of this user where we are."""
-        folder = private_folder(run_dirs(self._environ, self._settings.state_dir)[0])
-        pointer = folder / POINTER
-        content = {
-            "pid": os.getpid(),
-            "socket": str(self._settings.socket),
-            "stateDir": str(self._settings.state_dir),
-            "version": sidecar.__version__,
-            "startedAt": self._started_at,
-        }
-        write_private(pointer, orjson.dumps(content))
-        return pointer
+    def _write_pointers(self) -> list[Path]:
+        """Tell clients of this user where we are: in the shared runtime folder, and in our own state folder."""
+        content = orjson.dumps(
+            {
+                "pid": os.getpid(),
+                "socket": str(self._settings.socket),
+                "stateDir": str(self._settings.state_dir),
+                "version": sidecar.__version__,
+                "startedAt": self._started_at,
+            }
+        )
+        pointers = [private_folder(folder) / POINTER for folder in run_dirs(self._environ, self._settings.state_dir)]
+        for pointer in pointers:
+            write_private(pointer, content)
+        return pointers
+
+    def _remove_pointers(self, pointers: Iterable[Path]) -> None:
+        """Remove what we wrote, unless another daemon of this user has written its own since."""
+        for pointer in pointers:
+            with contextlib.suppress(OSError, ValueError):
+                if orjson.loads(pointer.read_bytes())["pid"] == os.getpid():
+                    pointer.unlink()
 
     def _on_stop_signal(self, number: int) -> None:
         if self._stopping.is_set():

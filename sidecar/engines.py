@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,8 @@ from backends.corpus import Corpus
 from backends.failover import Failover
 from backends.qmd import QmdBackend, QmdHome, QmdOptions, ResidentPool
 from backends.relevance import Weights
-from sidecar.config import AgentSettings, Settings, folder_name
+from sidecar.config import AgentSettings, Settings
+from sidecar.config.variables import expand
 from sidecar.governor import Governor
 
 
@@ -31,11 +32,15 @@ class Shared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engines:
-    """`search` answers; `qmd` and `builtin` are its parts, as far as the agent has them."""
+    """`search` answers; `qmd` and `builtin` are its parts, as far as the agent has them.
+
+    `on_synced` is to be called after a sync of either: it may have healed an engine that is given a pause.
+    """
 
     search: Backend
     builtin: BuiltinBackend | None = None
     qmd: QmdBackend | None = None
+    on_synced: Callable[[], None] = lambda: None
 
 
 def build(settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shared) -> Engines:
@@ -44,22 +49,22 @@ def build(settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shar
     if memory.backend == "builtin" or (
         memory.backend == "auto" and memory.fallback == "none" and not _has_qmd(settings, shared)
     ):
-        builtin = _builtin(agent, corpus, shared)
+        builtin = _builtin(settings, agent, corpus, shared)
         return Engines(search=builtin, builtin=builtin)
     if memory.fallback == "none":
         qmd = _qmd(settings, agent, corpus, shared, None)
         return Engines(search=qmd, qmd=qmd)
-    builtin = _builtin(agent, corpus, shared)
+    builtin = _builtin(settings, agent, corpus, shared)
     qmd = _qmd(settings, agent, corpus, shared, builtin)
     both = Failover(qmd, builtin, optional=memory.backend == "auto", merge=memory.merge)
-    return Engines(search=both, builtin=builtin, qmd=qmd)
+    return Engines(search=both, builtin=builtin, qmd=qmd, on_synced=both.wake)
 
 
 def _has_qmd(settings: Settings, shared: Shared) -> bool:
     return shutil.which(settings.memory.qmd.command, path=shared.environ.get("PATH")) is not None
 
 
-def _builtin(agent: AgentSettings, corpus: Corpus, shared: Shared) -> BuiltinBackend:
+def _builtin(settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shared) -> BuiltinBackend:
     search = agent.search
     hybrid, vector = search.query.hybrid, search.store.vector
     options = BuiltinOptions(
@@ -70,7 +75,7 @@ def _builtin(agent: AgentSettings, corpus: Corpus, shared: Shared) -> BuiltinBac
         candidate_multiplier=hybrid.candidate_multiplier,
         hybrid=hybrid.enabled,
         vector_enabled=vector.enabled,
-        extension_path=Path(vector.extension_path).expanduser() if vector.extension_path else None,
+        extension_path=expand(vector.extension_path, settings.variables) if vector.extension_path else None,
         cache_entries=search.cache.max_entries if search.cache.enabled else 0,
         embedding=EmbeddingSpec(provider=search.provider, model=search.model),
     )
@@ -81,7 +86,7 @@ def _qmd(
     settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shared, builtin: BuiltinBackend | None
 ) -> QmdBackend:
     qmd = settings.memory.qmd
-    folder = settings.state_dir / "agents" / folder_name(agent.id) / "qmd"
+    folder = agent.state_dir / "qmd"
     return QmdBackend(
         corpus=corpus,
         home=QmdHome(

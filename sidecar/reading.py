@@ -7,7 +7,8 @@ import errno
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import accumulate, islice
+from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from backends.corpus import Corpus, Located, open_regular
@@ -74,8 +75,10 @@ def read(located: Located, *, start: int = 1, lines: int = DEFAULT_LINES) -> Exc
 
 def _through_link(located: Located) -> bool:
     """Whether a folder on the way is a link. Asked so that a link never tells what exists behind it."""
-    steps = [*reversed(located.file.relative_to(located.root.path).parents[:-1]), located.file.name]
-    return any((located.root.path / step).is_symlink() for step in steps)
+    steps = accumulate(
+        PurePosixPath(located.relative).parts, lambda folder, part: folder / part, initial=located.root.path
+    )
+    return any(step.is_symlink() for step in islice(steps, 1, None))
 
 
 def _slice(path: str, lines: Iterator[str], start: int, wanted: int) -> Excerpt:

@@ -10,7 +10,7 @@ import logging
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
 from typing import Any, Literal
@@ -18,7 +18,8 @@ from typing import Any, Literal
 from backends.base import Answer, BackendError, Hit, Mode, Notice, Query, Source
 from scope import Decision, decide
 from sidecar.agents import Agent, fallback_json, notice_json, pending_json
-from sidecar.config import Memory
+from sidecar.config import Memory, Settings
+from sidecar.exporting import sessions_visible
 
 log = logging.getLogger(__name__)
 
@@ -62,8 +63,9 @@ class SearchRequest:
     explain: bool = False
 
 
-async def search(agent: Agent, request: SearchRequest, memory: Memory) -> dict[str, Any]:
+async def search(agent: Agent, request: SearchRequest, settings: Settings) -> dict[str, Any]:
     """Answer one search. Never raises for an engine that fails: that is the outcome `unavailable`."""
+    memory = settings.memory
     if not agent.enabled:
         return _disabled(memory)
     decision = decide(
@@ -77,6 +79,8 @@ async def search(agent: Agent, request: SearchRequest, memory: Memory) -> dict[s
         return {**_empty(memory, Outcome.DENIED), "denied": denied_json(decision)}
     cite = _cites(memory, decision)
     query, notices = _query(agent, request, memory, cite=cite)
+    if not sessions_visible(settings, decision):
+        query = replace(query, sources=query.sources - {Source.SESSIONS})
     try:
         answer = await agent.search.search(query)
     except BackendError as error:

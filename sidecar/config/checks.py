@@ -37,14 +37,11 @@ def _misplaced(reader: Reader) -> None:
 def _deadlines(reader: Reader, memory: Memory) -> None:
     update = memory.qmd.update
     if 0 < update.interval_s * 1000 < update.debounce_ms:
-        message = "updates would be due more often than debounceMs lets them run"
-        reader.error((*_UPDATE, "interval"), "contradiction", message, "raise interval or lower debounceMs")
+        message = "updates are due more often than debounceMs lets them run; debounceMs holds"
+        reader.warn((*_UPDATE, "interval"), "no_effect", message, "raise interval or lower debounceMs")
     if update.wait_for_boot_sync and not update.on_boot:
         message = "there is no boot sync to wait for while onBoot is false"
         reader.error((*_UPDATE, "waitForBootSync"), "contradiction", message, "set onBoot to true")
-    if memory.qmd.limits.timeout_ms > update.update_timeout_ms:
-        message = "a search may not take longer than a whole update"
-        reader.error(("memory", "qmd", "limits", "timeoutMs"), "contradiction", message, "lower timeoutMs")
     if memory.backend == "builtin" and memory.fallback == "none" and memory.merge:
         message = "there is one engine only, so nothing can be merged"
         reader.warn(("memory", "merge"), "no_effect", message, 'set backend to "auto" or "qmd"')

@@ -45,6 +45,8 @@ class Front:
             return
         request_id = _request_id(scope)
         scope.setdefault("state", {}).update(request_id=request_id, fields={})
+        # With an `app` in scope the router raises for a missing route, so that our envelope answers it.
+        scope["app"] = self
         status = 0
 
         async def send_with_id(message: Message) -> None:

@@ -65,7 +65,7 @@ class GetBody(Body):
     """`POST /v1/agents/{id}/memory_get`. `from` is the first line, 1-based."""
 
     path: Annotated[str, Field(min_length=1, max_length=4096)]
-    start: Annotated[int, Field(alias="from", ge=1)] | None = None
+    start: Annotated[int | None, Field(alias="from", ge=1)] = None
     lines: Annotated[int, Field(ge=1)] | None = None
     session_key: SessionKeyText | None = None
     parent_session_key: SessionKeyText | None = None

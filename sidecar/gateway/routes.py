@@ -19,10 +19,12 @@ from starlette.routing import Route
 
 import sidecar
 from backends.base import BackendError, SyncRequest
+from backends.corpus import Kind
 from scope import decide
 from sidecar import reading, recall
 from sidecar.agents import Agent, report_json
 from sidecar.config import Settings
+from sidecar.exporting import sessions_visible
 from sidecar.fleet import Fleet
 from sidecar.gateway.bodies import GetBody, SearchBody, SyncBody, parse
 from sidecar.gateway.errors import Code, GatewayError, json_response
@@ -148,7 +150,7 @@ class Handlers:
             timeout_s=body.timeout_ms / 1000 if body.timeout_ms else None,
             explain=body.explain,
         )
-        reply = await recall.search(agent, asked, self._daemon.settings.memory)
+        reply = await recall.search(agent, asked, self._daemon.settings)
         request.state.fields.update(
             agent=agent.id, backend=reply["backend"], outcome=reply["outcome"], results=len(reply["results"])
         )
@@ -173,11 +175,14 @@ class Handlers:
             recall.log_denial(agent.id, decision, door="get")
             denied = recall.denied_json(decision)
             return json_response({"path": body.path, "text": "", "outcome": "denied", "denied": denied})
-        return json_response(await self._read(agent, body))
+        sessions = sessions_visible(self._daemon.settings, decision)
+        return json_response(await self._read(agent, body, sessions=sessions))
 
-    async def _read(self, agent: Agent, body: GetBody) -> dict[str, Any]:
+    async def _read(self, agent: Agent, body: GetBody, *, sessions: bool) -> dict[str, Any]:
         def work() -> reading.Excerpt | None:
             located = reading.locate(agent.corpus, body.path)
+            if located.root.kind is Kind.SESSION and not sessions:
+                raise reading.PathNotAllowedError
             return reading.read(located, start=body.start or 1, lines=body.lines or reading.DEFAULT_LINES)
 
         try:

@@ -11,14 +11,16 @@ import os
 import queue
 import sys
 import threading
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, BinaryIO
 
 import orjson
 
-from backends.base import BackendError, Failure
+from backends.base import BackendError, Failure, SyncReport
 from backends.builtin import EmbeddingSpec, IndexJob, run_index_job
 from backends.embedding import Embedder, create
+from exporter import ExportJob, ExportReport, export_sessions
 
 NICENESS = 5
 #: A query's embedding shares the interpreter with indexing; the default of 5 ms would be felt in every search.
@@ -62,12 +64,14 @@ def embed_query(args: dict[str, Any]) -> str | None:
     return base64.b64encode(model.embed_query(args["text"]).astype("<f4").tobytes()).decode()
 
 
-def index(args: dict[str, Any], replies: Replies, request_id: int) -> Any:
+def index(args: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> SyncReport:
     """Run one index job; every progress report is also a sign of life."""
-    job = IndexJob.from_json(orjson.dumps(args))
-    return run_index_job(
-        job, embedder_for=embedder, report=lambda progress: replies.send(id=request_id, progress=progress)
-    )
+    return run_index_job(IndexJob.from_json(orjson.dumps(args)), embedder_for=embedder, report=report)
+
+
+def export(args: dict[str, Any]) -> ExportReport:
+    """Export one agent's transcripts."""
+    return export_sessions(ExportJob(**args))
 
 
 def serve(requests: BinaryIO, replies: Replies) -> None:
@@ -90,7 +94,13 @@ def _work(jobs: queue.SimpleQueue[dict[str, Any]], replies: Replies) -> None:
 def _answer(message: dict[str, Any], replies: Replies) -> None:
     request_id, args = message["id"], message["args"]
     try:
-        result = embed_query(args) if message["op"] == "embed_query" else index(args, replies, request_id)
+        match message["op"]:
+            case "embed_query":
+                result: Any = embed_query(args)
+            case "export":
+                result = export(args)
+            case _:
+                result = index(args, lambda progress: replies.send(id=request_id, progress=progress))
     except BackendError as error:
         replies.send(id=request_id, error={"failure": error.failure, "message": error.message, "hint": error.hint})
     except BrokenPipeError:

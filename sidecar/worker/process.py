@@ -19,12 +19,15 @@ import psutil
 
 from backends.base import BackendError, Failure, SyncReport
 from backends.builtin import EmbeddingSpec, IndexJob
+from exporter import ExportJob
 
 log = logging.getLogger(__name__)
 
 #: A job that reports nothing for this long has hung.
 SILENCE_S = 120.0
 EMBED_TIMEOUT_S = 60.0
+#: An export says nothing until it is done; gigabytes of first transcripts take minutes.
+EXPORT_TIMEOUT_S = 1800.0
 STOP_TIMEOUT_S = 2.0
 LONGEST_PAUSE_S = 60.0
 MAX_LINE_BYTES = 16 * 2**20
@@ -69,6 +72,11 @@ class Worker:
     async def index(self, job: IndexJob) -> SyncReport:
         """Run an index job. Raises `BackendError`, also when the worker dies or falls silent."""
         return SyncReport(**await self._call("index", orjson.Fragment(job.to_json()), silence_s=SILENCE_S))
+
+    async def export(self, job: ExportJob) -> dict[str, Any]:
+        """Export an agent's transcripts; the report's counts. Raises `BackendError`."""
+        report: dict[str, Any] = await self._call("export", job, silence_s=EXPORT_TIMEOUT_S)
+        return report
 
     async def embed_query(self, spec: EmbeddingSpec, text: str) -> bytes | None:
         """A query's vector as little-endian float32, or None when no semantic model is there."""

@@ -226,6 +226,24 @@ def test_probes_that_fail_come_at_growing_pauses_and_name_the_newest_reason() ->
     asyncio.run(scenario())
 
 
+def test_a_pause_is_cut_short_when_something_was_healed() -> None:
+    """A sync that went well is a better moment for a probe than the end of a long pause."""
+
+    async def scenario() -> None:
+        both, first, _ = pair(failing(Failure.INDEX_LOST))
+        await both.search(question())
+        await until(lambda: both.breaker.pause_s >= 2.0)
+        first.act = answering("qmd")
+        started = time.monotonic()
+        await until(lambda: both.breaker.state is State.OPEN)
+        both.wake()
+        await until(lambda: both.breaker.closed)
+        assert time.monotonic() - started < both.breaker.pause_s
+        await both.close()
+
+    asyncio.run(scenario())
+
+
 def test_a_first_engine_that_was_only_wanted_if_present_is_no_degradation() -> None:
     """With `optional`, `missing` is not reported; any other failure is."""
 

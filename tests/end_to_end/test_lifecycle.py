@@ -28,7 +28,7 @@ def test_a_signal_stops_the_daemon_in_order(tmp_path: Path, number: int) -> None
         daemon.sync("main")
         assert daemon.stop(number) == 0
         assert not daemon.client.path.exists()
-        assert not list(daemon.client.path.parent.rglob("daemon.json"))
+        assert not [*daemon.client.path.parent.rglob("daemon.json"), *daemon.state.rglob("daemon.json")]
 
 
 def test_a_shutdown_request_stops_the_daemon(tmp_path: Path) -> None:
@@ -82,8 +82,9 @@ def test_ten_kills_leave_nothing_behind_and_lose_nothing(tmp_path: Path) -> None
 def test_the_pointer_names_the_running_daemon(tmp_path: Path) -> None:
     """How clients find a socket that is not at its default place."""
     with running(tmp_path, config(tmp_path, backend="builtin")) as daemon:
-        pointer = json.loads(next(daemon.client.path.parent.rglob("daemon.json")).read_text(encoding="utf-8"))
-        assert (pointer["pid"], pointer["socket"]) == (daemon.process.pid, str(daemon.client.path))
+        for folder in (daemon.client.path.parent / "qmd-sidecar", daemon.state / "run"):
+            pointer = json.loads((folder / "daemon.json").read_text(encoding="utf-8"))
+            assert (pointer["pid"], pointer["socket"]) == (daemon.process.pid, str(daemon.client.path))
 
 
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:

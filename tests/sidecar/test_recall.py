@@ -103,7 +103,7 @@ def ask(
         )
         request = SearchRequest(text="when does the boat leave?", session_key=key, **asked)
         try:
-            return await search(agent, request, settings.memory)
+            return await search(agent, request, settings)
         finally:
             await agent.close()
 

@@ -8,9 +8,7 @@ from tests.sidecar.config.conftest import Load, Refuse
 @pytest.mark.parametrize(
     ("text", "key"),
     [
-        ("{memory: {qmd: {update: {interval: '5s'}}}}", "memory.qmd.update.interval"),
         ("{memory: {qmd: {update: {onBoot: false, waitForBootSync: true}}}}", "memory.qmd.update.waitForBootSync"),
-        ("{memory: {qmd: {limits: {timeoutMs: 200000}}}}", "memory.qmd.limits.timeoutMs"),
         ("{memory: {search: {fallback: 'openai', multimodal: {enabled: true}}}}", "memory.search.fallback"),
         (
             "{memory: {search: {remote: {batch: {enabled: true, pollIntervalMs: 90000, timeoutMinutes: 1}}}}}",
@@ -36,3 +34,9 @@ def test_sessions_that_are_named_but_not_switched_on_are_told(load_text: Load) -
     """Half a switch does nothing, which is easy to miss."""
     (notice,) = load_text("{memory: {search: {sources: ['memory', 'sessions']}}}").notices
     assert (notice.code, notice.message.split(":")[0]) == ("no_effect", "memory.search.sources")
+
+
+def test_an_interval_below_the_debounce_is_told(load_text: Load) -> None:
+    """It works, only not as often as it says."""
+    (notice,) = load_text("{memory: {qmd: {update: {interval: '5s'}}}}").notices
+    assert (notice.code, notice.message.split(":")[0]) == ("no_effect", "memory.qmd.update.interval")
