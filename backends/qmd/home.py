@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -97,7 +98,8 @@ def _is_allowed(name: str) -> bool:
 def _link(link: Path, target: Path) -> None:
     # The link is made although its target may not exist yet: the first download then lands in the
     # shared folder. A folder that a person put there is left alone.
-    target.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(OSError):
+        target.mkdir(parents=True, exist_ok=True)
     if link.is_symlink() and link.readlink() == target:
         return
     if link.is_symlink():

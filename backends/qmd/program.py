@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
+from backends.base import BackendError, Failure
 from backends.qmd.child import Surroundings
 from backends.qmd.home import QmdHome, QmdOptions
-from backends.qmd.install import Install, find, probe
+from backends.qmd.install import Binary, Install, find, probe
 
 
 class Program:
@@ -34,13 +35,27 @@ class Program:
             return self.known
         async with self._probing:
             if self.known is None or self.known.binary != binary:
-                self._home.prepare()
-                fresh = await probe(binary, self.surroundings(), timeout_s=self._options.command_timeout_s)
+                fresh = await self._probe(binary)
                 replaced, self.known = self.known is not None, fresh
                 if replaced:
                     await self._on_change()
             return self.known
 
     def surroundings(self, **settings: int) -> Surroundings:
-        """Environment and folder for a child of this agent."""
+        """Environment and folders for a child of this agent, made again if somebody removed them.
+
+        Raises `BackendError`: a missing working directory would otherwise look like a missing qmd.
+        """
+        try:
+            self._home.prepare()
+        except OSError as error:
+            message = f"qmd's folders cannot be made: {error.strerror or type(error).__name__}."
+            raise BackendError(Failure.EXITED, message, hint=f"Look at {self._home.config}.") from error
         return self._home.surroundings(self.environ, **settings)
+
+    async def _probe(self, binary: Binary) -> Install:
+        try:
+            return await probe(binary, self.surroundings(), timeout_s=self._options.command_timeout_s)
+        except OSError as error:
+            message = f"{binary.path} could not be started: {error.strerror}."
+            raise BackendError(Failure.BROKEN_INSTALL, message, hint="Run `qmd --version` by hand.") from error

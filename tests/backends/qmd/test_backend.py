@@ -243,6 +243,30 @@ def test_a_changed_binary_is_probed_and_retires_the_resident(tmp_path: Path, fak
     asyncio.run(main())
 
 
+def test_folders_that_were_removed_are_made_again(tmp_path: Path, fake: FakeQmd) -> None:
+    """A cleaner that took the working directory does not make qmd look missing."""
+
+    async def main() -> None:
+        async with running(corpus_of(tmp_path / "ws"), tmp_path / "q", fake.environ(), resident=False) as qmd:
+            await qmd.sync(SYNC)
+            home_of(tmp_path / "q").work.rmdir()
+            assert (await qmd.search(query("codeword"))).hits
+
+    asyncio.run(main())
+
+
+def test_folders_that_cannot_be_made_are_said(tmp_path: Path, fake: FakeQmd) -> None:
+    """A file in the place of a folder is a failure with a name, not a crash."""
+
+    async def main() -> None:
+        (tmp_path / "q").write_text("in the way")
+        async with running(corpus_of(tmp_path / "ws"), tmp_path / "q", fake.environ()) as qmd:
+            with refused(Failure.EXITED):
+                await qmd.search(query("codeword"))
+
+    asyncio.run(main())
+
+
 def test_an_index_that_is_gone_is_not_an_empty_one(tmp_path: Path, fake: FakeQmd) -> None:
     """Before the first sync, and after the database vanished, a search fails instead of finding nothing."""
 

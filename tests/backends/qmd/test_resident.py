@@ -85,8 +85,11 @@ def test_an_impatient_caller_does_not_cost_the_resident(tmp_path: Path, fake: Fa
 
     async def main() -> None:
         resident = await started(fake, tmp_path)
+        assert resident.pid
+        os.killpg(resident.pid, signal.SIGSTOP)
         with pytest.raises(BackendError, match="deadline"):
-            await ask(resident, timeout_s=0)
+            await ask(resident, timeout_s=0.05)
+        os.killpg(resident.pid, signal.SIGCONT)
         assert await ask(resident) == {"results": []}
         await resident.end()
 
