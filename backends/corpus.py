@@ -245,7 +245,7 @@ def compiled(pattern: str) -> glob.WcMatcher[str]:
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of a file as every line number here counts them: ended by `\\n` or `\\r\\n`, and by nothing else."""
+    """The lines of a file as every line number here counts them: ended by LF or CR LF, and by nothing else."""
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()

@@ -59,21 +59,23 @@ def assemble(
     return list(_take(pages, query))
 
 
-@dataclass(slots=True)
 class _Passage:
     """A window with its scores, ordered best first and then by place, so that ties are stable."""
 
-    page: _Page
-    window: Window
-    score: float
-    text_score: float | None
-    vector_score: float | None
+    __slots__ = ("_rank", "page", "score", "text_score", "vector_score", "window")
+
+    def __init__(
+        self, page: _Page, window: Window, score: float, text_score: float | None, vector_score: float | None
+    ) -> None:
+        self.page = page
+        self.window = window
+        self.score = score
+        self.text_score = text_score
+        self.vector_score = vector_score
+        self._rank = (-score, -len(window.marks), page.located.path, window.first)
 
     def __lt__(self, other: _Passage) -> bool:
-        return self._rank() < other._rank()
-
-    def _rank(self) -> tuple[float, int, str, int]:
-        return (-self.score, -len(self.window.marks), self.page.located.path, self.window.first)
+        return self._rank < other._rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +100,8 @@ class _Page:
         self._name = question.name_shares(self.located.relative.rpartition(".")[0])
         self._max_chars = query.max_chars
         self._text = text
-        self.sheet = Sheet([], query.max_chars)
-        self.regions: list[_Region] = []
+        self.sheet: Sheet
+        self.regions: list[_Region]
         self.ceiling = self._ceiling()
 
     def _ceiling(self) -> float:
@@ -128,7 +130,7 @@ class _Page:
                 yield self.scored(self.sheet.head(region.first, region.last))
 
     def _around(self, marks: list[Mark]) -> Iterator[_Passage]:
-        return (self.scored(window) for window in self.sheet.around(marks))
+        return (self.scored(window) for window in self.sheet.around(self._question, marks))
 
     def rest(self, window: Window) -> Iterator[_Passage]:
         """What is left of a window outside the lines that were shown."""

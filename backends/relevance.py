@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from backends.dates import spoken_days
-from backends.tokens import Term, fold, index_terms, is_dense, is_word_character, normalize, query_terms
+from backends.tokens import Term, fold, index_terms, is_dense, is_word_character, normalize, query_terms, word_end
 
 # Virtual documents without any of the words: with two real ones a rare word still weighs more than a common one
 # and a word that stands in both is not worth nothing.
@@ -91,8 +91,7 @@ class Spread:
         return min(1.0, max(0.0, (cosine - self.background) / width))
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrence:
+class Occurrence(NamedTuple):
     """One term found in normalised text at code points `start..end`; `share` is 1, less for a part of an identifier."""
 
     start: int
@@ -128,7 +127,9 @@ class Question:
     def ceiling(self, normalized: str, name: dict[int, float]) -> float:
         """No passage of this text can have a higher keyword part. Much cheaper than finding the passages."""
         present = self._present(normalized)
-        shares = {term: share * _NAME_SHARE for term, share in name.items()} | dict.fromkeys(present, 1.0)
+        shares = dict.fromkeys(present, 1.0)
+        for term, share in name.items():
+            shares.setdefault(term, share * _NAME_SHARE)
         pairs = sum(term + 1 in present for term in present)
         bonus = _PHRASE_BONUS * pairs / max(1, len(self.terms) - 1)
         if any(self.terms[term].identifier for term in present):
@@ -225,7 +226,7 @@ def _find(text: str, term: Term, index: int) -> list[Occurrence]:
     for at in _positions(text, needle):
         if at and is_word_character(text[at - 1]):
             continue
-        end = _word_end(text, at + len(needle))
+        end = word_end(text, at + len(needle))
         if fold(text[at:end]) == term.text:
             found.append(Occurrence(at, end, index))
     return found
@@ -252,9 +253,3 @@ def _positions(text: str, needle: str) -> Iterable[int]:
     while at >= 0:
         yield at
         at = text.find(needle, at + len(needle))
-
-
-def _word_end(text: str, at: int) -> int:
-    while at < len(text) and is_word_character(text[at]):
-        at += 1
-    return at

@@ -29,6 +29,7 @@ _DENSE += "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00
 _WORD = rf"(?:[^\W_{_DENSE}]|[\u0900-\u0dff\u064b-\u065f])+"
 _PIECE = re.compile(rf"[{_DENSE}]+|{_WORD}")
 _JOINED = re.compile(rf"{_WORD}(?:[-_./@:+#\\]+{_WORD})+")
+_REST = re.compile(_WORD.removesuffix("+") + "*")
 _LATIN_MARKS = re.compile("[\u0300-\u036f]+")
 _PLAIN_COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
 
@@ -66,6 +67,12 @@ def is_word_character(character: str) -> bool:
         return character.isalnum()
     marked = "\u0900" <= character <= "\u0dff" or "\u064b" <= character <= "\u065f"
     return marked or (character.isalnum() and not is_dense(character))
+
+
+def word_end(text: str, at: int) -> int:
+    """Where the word of a spaced script that runs through `at` ends."""
+    rest = _REST.match(text, at)
+    return rest.end() if rest else at
 
 
 @lru_cache(maxsize=4096)

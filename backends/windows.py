@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import NamedTuple
 
 from backends.graphemes import cut_after, cut_before
 from backends.relevance import Occurrence, Question
 from backends.tokens import normalize
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A word of the query on a line (1-based)."""
+class Mark(NamedTuple):
+    """A word of the query on a line (1-based). The occurrence's offsets count from the start of the searched text."""
 
     line: int
     occurrence: Occurrence
@@ -60,22 +60,16 @@ class Sheet:
         if not found:
             return []
         breaks = list(_breaks(text))
-        marks = []
-        for occurrence in found:
-            row = bisect_left(breaks, occurrence.start)
-            start = breaks[row - 1] + 1 if row else 0
-            moved = Occurrence(occurrence.start - start, occurrence.end - start, occurrence.term, occurrence.share)
-            marks.append(Mark(first + row, moved))
-        return marks
+        return [Mark(first + bisect_left(breaks, occurrence.start), occurrence) for occurrence in found]
 
-    def around(self, marks: list[Mark]) -> Iterator[Window]:
+    def around(self, question: Question, marks: list[Mark]) -> Iterator[Window]:
         """Every largest run of marked lines that fits, in order; a line that is too long alone gives one window."""
         lines = sorted({mark.line for mark in marks})
         order = [mark.line for mark in marks]
         reached = 0
         for at, first in enumerate(lines):
             if self.length(first, first) > self.max_chars:
-                yield self._inside(first, marks[bisect_left(order, first) : bisect_right(order, first)])
+                yield self._inside(question, first)
                 continue
             end = at
             while end + 1 < len(lines) and self.length(first, lines[end + 1]) <= self.max_chars:
@@ -139,11 +133,11 @@ class Sheet:
             return self.lines[window.first - 1][slice(*window.cut)]
         return "\n".join(self.lines[window.first - 1 : window.last])
 
-    def _inside(self, line: int, marks: list[Mark]) -> Window:
+    def _inside(self, question: Question, line: int) -> Window:
         # Normalising may change lengths (ß, ligatures), so places scale; the margin on both sides absorbs the rest.
         raw = self.lines[line - 1]
         scale = len(raw) / max(1, len(normalize(raw)))
-        best = max(self._runs(marks), key=_variety)
+        best = max(self._runs(self.marks(question, line, line)), key=_variety)
         start, end = int(best[0].occurrence.start * scale), int(best[-1].occurrence.end * scale)
         begin = max(0, min(start - (self.max_chars - (end - start)) // 2, len(raw) - self.max_chars))
         begin = cut_after(raw, begin)

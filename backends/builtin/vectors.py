@@ -32,7 +32,7 @@ class Matrix:
         if allowed is not None:
             cosines = np.where(np.isin(self.numbers, allowed), cosines, -2.0)
         limit = min(limit, len(cosines))
-        top = np.argpartition(-cosines, limit - 1)[:limit]
+        top = np.argpartition(cosines, len(cosines) - limit)[-limit:]
         top = top[np.lexsort((self.numbers[top], -cosines[top]))]
         return [(int(self.numbers[at]), float(cosines[at])) for at in top if cosines[at] > -2.0]
 
@@ -88,9 +88,9 @@ class VectorCache:
 
 def _matrix(rows: list[tuple[Any, ...]], dims: int) -> Matrix:
     numbers = np.fromiter((number for number, _, _ in rows), dtype=np.int64, count=len(rows))
-    # Joined once: an array per blob would cost more than the load itself.
+    # Joined once: an array per blob would cost more than the load itself. Copied, since numpy aligns its own memory.
     block = np.frombuffer(b"".join(blob for _, blob, _ in rows), dtype="<f4")
-    return Matrix(numbers, block.reshape(len(rows), dims).astype(np.float32, copy=False))
+    return Matrix(numbers, block.reshape(len(rows), dims).astype(np.float32, copy=True))
 
 
 def _without_dead(old: Matrix, lease: Lease) -> Matrix:
