@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from backends.base import Backend, BackendError, BackendStatus, Fallback, Notice, Pending, SyncReport, SyncRequest
-from backends.corpus import Corpus
+from backends.corpus import Corpus, Kind
 from scope import Policy
 from sidecar.config import AgentSettings
 
@@ -81,6 +81,11 @@ class Agent:
     def enabled(self) -> bool:
         """Whether this agent's memory may be searched at all."""
         return self.settings.search.enabled
+
+    @property
+    def has_sessions(self) -> bool:
+        """Whether conversations are part of this agent's memory."""
+        return any(root.kind is Kind.SESSION for root in self.corpus.roots)
 
     async def sync(self, request: SyncRequest) -> list[SyncReport]:
         """Sync every engine. Raises `BackendError` when none of them could."""

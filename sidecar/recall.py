@@ -79,8 +79,7 @@ async def search(agent: Agent, request: SearchRequest, settings: Settings) -> di
         return {**_empty(memory, Outcome.DENIED), "denied": denied_json(decision)}
     cite = _cites(memory, decision)
     query, notices = _query(agent, request, memory, cite=cite)
-    if not sessions_visible(settings, decision):
-        query = replace(query, sources=query.sources - {Source.SESSIONS})
+    query = replace(query, sources=_sources(agent, request, visible=sessions_visible(settings, decision)))
     try:
         answer = await agent.search.search(query)
     except BackendError as error:
@@ -119,12 +118,17 @@ def _query(agent: Agent, request: SearchRequest, memory: Memory, *, cite: bool) 
         max_chars=max(1, min(limits.max_snippet_chars, room)),
         deadline_at=time.monotonic() + timeout_s,
         mode=Mode(request.mode) if request.mode else memory.qmd.search_mode,
-        sources=SOURCES[request.corpus],
         after=request.after,
         before=request.before,
         explain=request.explain,
     )
     return query, notices
+
+
+def _sources(agent: Agent, request: SearchRequest, *, visible: bool) -> frozenset[Source]:
+    """What may be searched. A restriction that restricts nothing is dropped: engines answer faster without one."""
+    allowed = SOURCES[request.corpus] if visible else SOURCES[request.corpus] - {Source.SESSIONS}
+    return SOURCES["all"] if allowed == SOURCES["memory"] and not agent.has_sessions else allowed
 
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
