@@ -46,23 +46,23 @@ def assemble(
     Files that are gone or unreadable are dropped. Without `statistics` the texts at hand are counted.
     Synchronous and thread-safe; it reads files, so it has no place on the event loop.
     """
-    by_file: dict[tuple[str, str], list[Candidate]] = {}
-    for candidate in candidates:
-        by_file.setdefault((candidate.located.root.name, candidate.located.relative), []).append(candidate)
-    groups = [group for group in by_file.values() if _wanted(group[0].located, query)]
+    by_file: dict[str, list[tuple[int, Candidate]]] = {}
+    for order, candidate in enumerate(candidates):
+        by_file.setdefault(candidate.located.path, []).append((order, candidate))
+    groups = {path: group for path, group in by_file.items() if _wanted(group[0][1].located, query)}
     texts: dict[str, str] = {}
     if statistics is None:
-        texts = {group[0].located.path: _read(group[0].located) or "" for group in groups}
+        texts = {path: _read(group[0][1].located) or "" for path, group in groups.items()}
         statistics = SampleStatistics.of(texts.values())
     question = Question(query.text, statistics)
-    pages = [_Page(group, question, query, weights, texts.get(group[0].located.path)) for group in groups]
+    pages = [_Page(group, question, query, weights, texts.get(path)) for path, group in groups.items()]
     return list(_take(pages, query))
 
 
 class _Passage:
-    """A window with its scores, ordered best first and then by place, so that ties are stable."""
+    """A window with its scores. Best first; between equals the engine's own order decides."""
 
-    __slots__ = ("_rank", "page", "score", "text_score", "vector_score", "window")
+    __slots__ = ("order", "page", "score", "text_score", "vector_score", "window")
 
     def __init__(
         self, page: _Page, window: Window, score: float, text_score: float | None, vector_score: float | None
@@ -72,10 +72,10 @@ class _Passage:
         self.score = score
         self.text_score = text_score
         self.vector_score = vector_score
-        self._rank = (-score, -len(window.marks), page.located.path, window.first)
+        self.order = (-score, page.order_of(window), window.first)
 
     def __lt__(self, other: _Passage) -> bool:
-        return self._rank < other._rank
+        return self.order < other.order
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +83,22 @@ class _Region:
     first: int
     last: int
     vector_score: float | None
+    order: int
 
 
 class _Page:
     """One file in one search: its regions, and the lines that were shown already. Read when its turn comes."""
 
     def __init__(
-        self, candidates: list[Candidate], question: Question, query: Query, weights: Weights, text: str | None
+        self,
+        candidates: list[tuple[int, Candidate]],
+        question: Question,
+        query: Query,
+        weights: Weights,
+        text: str | None,
     ) -> None:
-        self.located = candidates[0].located
+        first, candidate = candidates[0]
+        self.located = candidate.located
         self.taken: set[int] = set()
         self._candidates = candidates
         self._question = question
@@ -102,14 +109,15 @@ class _Page:
         self._text = text
         self.sheet: Sheet
         self.regions: list[_Region]
-        self.ceiling = self._ceiling()
+        #: Nothing in this file comes before that.
+        self.order = (-self._ceiling(), first, 0)
 
     def _ceiling(self) -> float:
         """No passage of this file can score higher, as far as the engine knows the file."""
-        previews = [candidate.preview for candidate in self._candidates if candidate.preview is not None]
+        previews = [candidate.preview for _, candidate in self._candidates if candidate.preview is not None]
         if len(previews) < len(self._candidates):
             return 1.0
-        vectors = [candidate.vector_score for candidate in self._candidates if candidate.vector_score is not None]
+        vectors = [candidate.vector_score for _, candidate in self._candidates if candidate.vector_score is not None]
         text = self._question.ceiling(normalize("\n".join(previews)), self._name) if self._words else None
         return blend(text, max(vectors, default=None), self._weights)
 
@@ -139,9 +147,16 @@ class _Page:
     def scored(self, window: Window) -> _Passage:
         """A window with its scores; the vector part is that of the best region it lies in."""
         text = keyword_score(self._question, window.found, self._name) if self._words else None
-        near = (region for region in self.regions if region.first <= window.last and window.first <= region.last)
+        near = self._around_lines(window)
         vector = max((region.vector_score for region in near if region.vector_score is not None), default=None)
         return _Passage(self, window, blend(text, vector, self._weights), text, vector)
+
+    def order_of(self, window: Window) -> int:
+        """Where the engine put the window's region."""
+        return min(region.order for region in self._around_lines(window))
+
+    def _around_lines(self, window: Window) -> list[_Region]:
+        return [region for region in self.regions if region.first <= window.last and window.first <= region.last]
 
     def show(self, passage: _Passage) -> Hit:
         """Take the lines of a passage, widened to the limit, and make it a hit."""
@@ -166,11 +181,11 @@ class _Page:
 
 def _take(pages: list[_Page], query: Query) -> Iterator[Hit]:
     """Best first. A file is read once nothing found so far is surely better than what it may hold."""
-    unread = sorted(pages, key=lambda page: page.ceiling)
+    unread = sorted(pages, key=lambda page: page.order, reverse=True)
     found: list[_Passage] = []
     left = query.max_results
     while left > 0 and (found or unread):
-        if unread and (not found or found[0].score <= unread[-1].ceiling):
+        if unread and (not found or unread[-1].order <= found[0].order):
             for passage in unread.pop().read():
                 heappush(found, passage)
             continue
@@ -186,12 +201,12 @@ def _take(pages: list[_Page], query: Query) -> Iterator[Hit]:
             yield passage.page.show(passage)
 
 
-def _regions(candidates: list[Candidate], lines: int) -> Iterator[_Region]:
-    for candidate in candidates:
+def _regions(candidates: list[tuple[int, Candidate]], lines: int) -> Iterator[_Region]:
+    for order, candidate in candidates:
         first = max(1, candidate.start_line or 1)
         last = min(lines, candidate.end_line or lines)
         if first <= last:
-            yield _Region(first, last, candidate.vector_score)
+            yield _Region(first, last, candidate.vector_score, order)
 
 
 def _spans(regions: list[_Region]) -> list[tuple[int, int]]:

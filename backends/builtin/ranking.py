@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from backends.builtin.reader import Lease
+from backends.builtin.schema import fetch
 from backends.corpus import Corpus, Located
 from backends.passages import Candidate
 from backends.relevance import Spread
@@ -26,13 +27,14 @@ def fused(legs: Iterable[Sequence[int]], limit: int) -> list[int]:
 def located(
     lease: Lease, corpus: Corpus, numbers: Sequence[int], cosines: Mapping[int, float], spread: Spread
 ) -> list[Candidate]:
-    """Where the chunks stand. Chunks of roots that the agent no longer has are left out."""
+    """Where the chunks stand, in the order given. Chunks of roots that the agent no longer has are left out."""
     marks = ",".join("?" * len(numbers))
     sql = (
         "SELECT number, root, relative, start_line, end_line, text"  # noqa: S608 - only question marks
         f" FROM chunks JOIN files USING (path) WHERE number IN ({marks})"
     )
-    rows = lease.connection.execute(sql, tuple(numbers))
+    order = {number: at for at, number in enumerate(numbers)}
+    rows = sorted(fetch(lease.connection, sql, tuple(numbers)), key=lambda row: order[row[0]])
     candidates = []
     for number, name, relative, start_line, end_line, text in rows:
         root = corpus.root(name)
