@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from backends.base import BackendError
@@ -26,9 +25,10 @@ Start = Callable[[], Awaitable[Resident]]
 
 @dataclass(slots=True)
 class _Place:
-    """One agent's place: its resident or the start under way, and how starting went lately."""
+    """One agent's place: its resident, a dead one not yet buried, the start under way, and how starting went."""
 
     resident: Resident | None = None
+    leaving: Resident | None = None
     starting: asyncio.Task[None] | None = None
     started_at: float = 0.0
     failures: int = 0
@@ -115,20 +115,22 @@ class ResidentPool:
     def _begin(self, place: _Place, start: Start) -> bool:
         """Begin a start if it is time for one and there is room. No await: two callers cannot take one place."""
         if place.resident is not None:
-            place.resident = None
+            place.leaving, place.resident = place.resident, None
             self._failed(place, None)
         if self._clock() < place.not_before:
             return False
-        room, leaving = self._room(place)
+        room, giving_way = self._room(place)
         if room:
+            leaving = [resident for resident in (place.leaving, giving_way) if resident is not None]
+            place.leaving = None
             place.starting = asyncio.create_task(self._start(place, start, leaving))
             self._watch()
         return room
 
-    async def _start(self, place: _Place, start: Start, leaving: Resident | None) -> None:
+    async def _start(self, place: _Place, start: Start, leaving: Sequence[Resident]) -> None:
         try:
-            if leaving is not None:
-                await leaving.end()
+            for resident in leaving:
+                await resident.end()
             place.resident = await start()
             place.started_at, place.why = self._clock(), None
         except BackendError as error:
@@ -172,9 +174,10 @@ async def _vacate(place: _Place) -> None:
     if place.starting is not None:
         place.starting.cancel()
         await asyncio.gather(place.starting, return_exceptions=True)
-    resident, place.resident = place.resident, None
-    if resident is not None:
-        with contextlib.suppress(OSError):
+    residents = (place.resident, place.leaving)
+    place.resident = place.leaving = None
+    for resident in residents:
+        if resident is not None:
             await resident.end()
 
 

@@ -76,6 +76,7 @@ def test_a_hung_call_frees_its_neighbours(tmp_path: Path, fake: FakeQmd) -> None
         assert hung.failure is Failure.TIMEOUT
         assert isinstance(neighbour, GoneError)
         assert not resident.alive
+        await resident.end()
 
     asyncio.run(main())
 
@@ -107,6 +108,7 @@ def test_death_releases_every_call(tmp_path: Path, fake: FakeQmd) -> None:
         assert resident.pid
         os.killpg(resident.pid, signal.SIGKILL)
         assert [type(outcome) for outcome in await calls] == [GoneError] * 3
+        await resident.end()
 
     asyncio.run(main())
 
