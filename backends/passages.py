@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from backends.base import Hit, Mode, Query, Source
 from backends.corpus import Kind, Located, read_text, split_lines
@@ -109,17 +109,31 @@ class _Page:
         self._text = text
         self.sheet: Sheet
         self.regions: list[_Region]
-        #: Nothing in this file comes before that.
-        self.order = (-self._ceiling(), first, 0)
+        self._preview = self._joined()
+        self.exact = self._preview is None
+        #: Nothing in this file comes before that, as far as the engine knows the file.
+        self.order = (-1.0, first, 0)
+        if self._preview is not None:
+            self._limit(question.ceiling(self._preview, self._name))
 
-    def _ceiling(self) -> float:
-        """No passage of this file can score higher, as far as the engine knows the file."""
-        previews = [candidate.preview for _, candidate in self._candidates if candidate.preview is not None]
-        if len(previews) < len(self._candidates):
-            return 1.0
+    def __lt__(self, other: _Page) -> bool:
+        return self.order < other.order
+
+    def _limit(self, text_score: float) -> None:
         vectors = [candidate.vector_score for _, candidate in self._candidates if candidate.vector_score is not None]
-        text = self._question.ceiling(normalize("\n".join(previews)), self._name) if self._words else None
-        return blend(text, max(vectors, default=None), self._weights)
+        score = blend(text_score if self._words else None, max(vectors, default=None), self._weights)
+        self.order = (-score, self.order[1], 0)
+
+    def _joined(self) -> str | None:
+        """What the engine remembers of the regions, None when it does not know all of them."""
+        previews = [candidate.preview for _, candidate in self._candidates if candidate.preview is not None]
+        return normalize("\n".join(previews)) if len(previews) == len(self._candidates) else None
+
+    def refine(self) -> None:
+        """Replace the cheap bound by the exact score of all that is remembered, still cheaper than reading."""
+        found = self._question.occurrences(self._preview or "")
+        self._limit(keyword_score(self._question, found, self._name))
+        self.exact = True
 
     def read(self) -> list[_Passage]:
         """Read the file and give every window worth scoring; none for a file that is gone."""
@@ -181,12 +195,18 @@ class _Page:
 
 def _take(pages: list[_Page], query: Query) -> Iterator[Hit]:
     """Best first. A file is read once nothing found so far is surely better than what it may hold."""
-    unread = sorted(pages, key=lambda page: page.order, reverse=True)
+    unread = list(pages)
+    heapify(unread)
     found: list[_Passage] = []
     left = query.max_results
     while left > 0 and (found or unread):
-        if unread and (not found or unread[-1].order <= found[0].order):
-            for passage in unread.pop().read():
+        if unread and (not found or unread[0].order <= found[0].order):
+            page = heappop(unread)
+            if not page.exact:
+                page.refine()
+                heappush(unread, page)
+                continue
+            for passage in page.read():
                 heappush(found, passage)
             continue
         passage = heappop(found)
