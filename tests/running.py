@@ -39,7 +39,7 @@ def path_without_qmd(folder: Path) -> str:
     """A PATH that holds what a daemon needs, and no qmd."""
     tools = folder / "tools"
     tools.mkdir(exist_ok=True)
-    for tool in ("sh", "env", "nice", "python3"):
+    for tool in ("sh", "env", "python3"):
         for place in ("/bin", "/usr/bin"):
             if (Path(place) / tool).exists() and not (tools / tool).exists():
                 (tools / tool).symlink_to(Path(place) / tool)

@@ -45,12 +45,12 @@ def fewer(words: Sequence[str]) -> list[str]:
 
 def update(install: Install) -> list[str]:
     """Index what changed on disk."""
-    return ["nice", "-n", "10", str(install.binary.path), "update"]
+    return [str(install.binary.path), "update"]
 
 
 def embed(install: Install) -> list[str]:
     """Compute the vectors that are missing."""
-    return ["nice", "-n", "15", str(install.binary.path), "embed"]
+    return [str(install.binary.path), "embed"]
 
 
 def resident(install: Install) -> list[str]:

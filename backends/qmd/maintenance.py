@@ -21,6 +21,8 @@ _SKIPPING = re.compile(r"Another \w+ process is already running|\bSkipping\.\s*$
 _EMBEDDED = re.compile(r"Embedded (\d+)|(\d+) chunks? (?:embedded|from)")
 _CONSTRAINT = re.compile(r"SQLITE_CONSTRAINT|UNIQUE constraint failed", re.IGNORECASE)
 _ATTEMPTS = 3
+#: Maintenance steps behind whatever the user does.
+_NICENESS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +78,7 @@ async def _patiently(argv: Sequence[str], surroundings: Surroundings, timeout_s:
     )
     async for attempt in attempts:
         with attempt:
-            return _checked(await run(argv, surroundings, timeout_s=timeout_s))
+            return _checked(await run(argv, surroundings, timeout_s=timeout_s, niceness=_NICENESS))
     raise AssertionError("tenacity either returns or raises")
 
 

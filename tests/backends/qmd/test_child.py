@@ -144,3 +144,15 @@ def test_the_tree_dies_with_us_when_we_are_killed(tmp_path: Path) -> None:
         assert len(group(leader)) >= 4
         parent.send_signal(signal.SIGKILL)
     assert eventually(lambda: group(leader) == [])
+
+
+def test_maintenance_runs_at_a_lower_priority_without_any_tool(tmp_path: Path) -> None:
+    """A PATH without coreutils is no reason to fail."""
+    wanted = os.getpriority(os.PRIO_PROCESS, 0) + 7
+    script = f"import os\nwhile os.getpriority(os.PRIO_PROCESS, 0) != {wanted}: pass\nprint('lowered')"
+
+    async def main() -> bytes:
+        surroundings = Surroundings(environment={"PATH": str(tmp_path)}, folder=tmp_path)
+        return (await run([sys.executable, "-S", "-c", script], surroundings, timeout_s=20, niceness=7)).stdout
+
+    assert asyncio.run(main()) == b"lowered\n"
