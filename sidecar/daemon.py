@@ -18,6 +18,7 @@ import orjson
 
 import sidecar
 from backends.base import Backend
+from backends.files import write_atomically
 from backends.qmd import ResidentPool
 from sidecar.agents import Agent
 from sidecar.config import AgentSettings, Settings, resolve_corpus
@@ -33,7 +34,7 @@ from sidecar.governor import Governor
 from sidecar.logs import logging_to
 from sidecar.places import POINTER, run_dirs
 from sidecar.scheduler import Scheduler
-from sidecar.state import StateLock, private_folder, write_private
+from sidecar.state import StateLock, private_folder
 from sidecar.worker.process import Worker
 
 log = logging.getLogger(__name__)
@@ -217,7 +218,7 @@ class Daemon:
         )
         pointers = [private_folder(folder) / POINTER for folder in run_dirs(self._environ, self._settings.state_dir)]
         for pointer in pointers:
-            write_private(pointer, content)
+            write_atomically(pointer, content)
         return pointers
 
     def _remove_pointers(self, pointers: Iterable[Path]) -> None:

@@ -72,15 +72,3 @@ def runtime_folder(environ_runtime_dir: str | None) -> Path:
         )
     folder.chmod(0o700)
     return folder
-
-
-def write_private(path: Path, data: bytes) -> None:
-    """Replace a file in one step, readable by us alone."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from backends.corpus import Corpus, Root
-from backends.qmd.ledger import write_atomically
+from backends.files import write_atomically
 
 #: Keys of `models` in index.yml; what stands there wins over the environment, so the environment is written there.
 _MODELS = {"embed": "QMD_EMBED_MODEL", "rerank": "QMD_RERANK_MODEL", "generate": "QMD_GENERATE_MODEL"}

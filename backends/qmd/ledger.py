@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
 import orjson
+
+from backends.files import write_atomically
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,17 +40,3 @@ class Ledger:
     def save(self, file: Path) -> None:
         """Write the ledger atomically. Raises `OSError`."""
         write_atomically(file, orjson.dumps(asdict(self)))
-
-
-def write_atomically(file: Path, data: bytes) -> None:
-    """Replace `file` by `data` at once, 0600. Raises `OSError` and leaves the old file as it was."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(name).replace(file)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
