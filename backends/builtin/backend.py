@@ -50,9 +50,10 @@ _USUAL_SPREAD = Spread(0.25, 0.8)
 
 @dataclass(frozen=True, slots=True)
 class _Semantics:
-    """What the vector leg of one search has: the query's vector, or why it has none."""
+    """What the vector leg of one search has: the query's vector and the chunks nearest to it, or why it has none."""
 
     vector: Vectors | None = None
+    nearest: tuple[tuple[int, float], ...] = ()
     late: bool = False
     notice: Notice | None = None
 
@@ -100,12 +101,13 @@ class BuiltinBackend:
     async def _search(self, query: Query) -> Answer:
         if not self._reader.exists():
             return await self._unindexed(query)
-        asking = asyncio.create_task(self._semantics(query))
+        # Side by side: SQLite and the matrix product both let go of the interpreter.
+        meaning = asyncio.create_task(self._meaning(query))
         try:
             words = await self._in_pool(lambda: self._keywords(query))
-            semantics = await asking
+            semantics = await meaning
         finally:
-            asking.cancel()
+            meaning.cancel()
         return await self._in_pool(lambda: self._rank(query, words, semantics))
 
     async def _unindexed(self, query: Query) -> Answer:
@@ -115,8 +117,23 @@ class BuiltinBackend:
             await self.scan()
         return Answer(hits=(), engine=self.name, via="index", mode=query.mode, pending=self._pending())
 
+    async def _meaning(self, query: Query) -> _Semantics:
+        """The vector leg's candidates."""
+        semantics = await self._semantics(query)
+        vector = semantics.vector
+        if vector is None:
+            return semantics
+        return replace(semantics, nearest=await self._in_pool(lambda: self._nearest(query, vector)))
+
+    def _nearest(self, query: Query, vector: Vectors) -> tuple[tuple[int, float], ...]:
+        with self._reader.lease(query.deadline_at) as lease:
+            if not lease.facts.vectors:
+                return ()
+            matrix = self._vectors.matrix(lease)
+            return tuple(matrix.nearest(vector, self._pool_size(query), Filter.of(query).allowed(lease)))
+
     async def _semantics(self, query: Query) -> _Semantics:
-        """The query's vector, asked for while the keyword leg runs."""
+        """The query's vector."""
         if not self._wants_vectors():
             return _Semantics()
         limit_s = (query.deadline_at - time.monotonic()) * _EMBED_SHARE
@@ -148,7 +165,7 @@ class BuiltinBackend:
         with self._reader.lease(query.deadline_at) as lease:
             self._had_index = True
             facts = lease.facts
-            cosines = self._cosines(lease, query, words, semantics.vector)
+            cosines = self._cosines(lease, words, semantics)
             if query.mode is Mode.VSEARCH and not cosines:
                 # Vectors alone were asked for and there are none: keywords are better than nothing, and are told.
                 words = keyword_candidates(lease, query_terms(query.text), self._pool_size(query), Filter.of(query))
@@ -160,13 +177,11 @@ class BuiltinBackend:
         hits = assemble(candidates, replace(query, mode=ran), self._statistics, self._options.weights)
         return self._answer(tuple(hits), ran, facts, semantics, bool(cosines))
 
-    def _cosines(self, lease: Lease, query: Query, words: list[int], vector: Vectors | None) -> dict[int, float]:
+    def _cosines(self, lease: Lease, words: list[int], semantics: _Semantics) -> dict[int, float]:
         """Cosines of the nearest chunks and of those that the keyword leg found."""
-        if vector is None or not lease.facts.vectors:
+        if semantics.vector is None or not lease.facts.vectors:
             return {}
-        matrix = self._vectors.matrix(lease)
-        nearest = matrix.nearest(vector, self._pool_size(query), Filter.of(query).allowed(lease))
-        return dict(nearest) | matrix.cosines(vector, words)
+        return dict(semantics.nearest) | self._vectors.matrix(lease).cosines(semantics.vector, words)
 
     def _mode_that_ran(self, query: Query, with_vectors: bool) -> Mode:
         if not with_vectors:

@@ -113,7 +113,7 @@ async def _no_route(request: Request, error: Exception) -> Response:
             headers={"Allow": allowed},
         )
     else:
-        refusal = GatewayError(Code.NOT_FOUND, "no such route", hint="see docs/http-api.md for the routes")
+        refusal = GatewayError(Code.NOT_FOUND, "no such route", hint="README.md lists the routes")
     return envelope(refusal, request.state.request_id)
 
 
