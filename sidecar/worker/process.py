@@ -23,9 +23,8 @@ from exporter import ExportJob
 
 log = logging.getLogger(__name__)
 
-#: A job that reports nothing for this long has hung.
+#: A call that gives no sign of life for this long has hung.
 SILENCE_S = 120.0
-EMBED_TIMEOUT_S = 60.0
 #: An export says nothing until it is done; gigabytes of first transcripts take minutes.
 EXPORT_TIMEOUT_S = 1800.0
 STOP_TIMEOUT_S = 2.0
@@ -45,7 +44,8 @@ class Call:
 class Worker:
     """One child that indexes and embeds for every agent. Implements `backends.builtin.Writer`.
 
-    `idle_s` without a call retires it; `max_rss_bytes` ends it after the call that went over.
+    `idle_s` without a call retires it; `max_rss_bytes` ends it after the call that went over; a call that gives no
+    sign of life for `silence_s` seconds ends it at once.
     """
 
     def __init__(
@@ -53,10 +53,12 @@ class Worker:
         *,
         idle_s: float = 300.0,
         max_rss_bytes: int = 2**30,
+        silence_s: float = SILENCE_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._idle_s = idle_s
         self._max_rss_bytes = max_rss_bytes
+        self._silence_s = silence_s
         self._clock = clock
         self._ids = itertools.count(1)
         self._calls: dict[int, Call] = {}
@@ -71,7 +73,7 @@ class Worker:
 
     async def index(self, job: IndexJob) -> SyncReport:
         """Run an index job. Raises `BackendError`, also when the worker dies or falls silent."""
-        return SyncReport(**await self._call("index", orjson.Fragment(job.to_json()), silence_s=SILENCE_S))
+        return SyncReport(**await self._call("index", orjson.Fragment(job.to_json()), silence_s=self._silence_s))
 
     async def export(self, job: ExportJob) -> dict[str, Any]:
         """Export an agent's transcripts; the report's counts. Raises `BackendError`."""
@@ -81,7 +83,7 @@ class Worker:
     async def embed_query(self, spec: EmbeddingSpec, text: str) -> bytes | None:
         """A query's vector as little-endian float32, or None when no semantic model is there."""
         args = {"spec": spec, "text": text}
-        reply = await self._call("embed_query", args, silence_s=EMBED_TIMEOUT_S)
+        reply = await self._call("embed_query", args, silence_s=self._silence_s)
         return None if reply is None else base64.b64decode(reply)
 
     async def _call(self, operation: str, args: Any, *, silence_s: float) -> Any:

@@ -1,0 +1,64 @@
+"""Whose conversations are exported, and who may see them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import scope
+from sidecar.config import Settings, load
+from sidecar.exporting import export_job, sessions_visible, transcripts_dir
+
+ON = "memory: {qmd: {sessions: {enabled: true}}}"
+
+
+def settings(folder: Path, text: str) -> Settings:
+    """The settings of a configuration."""
+    file = folder / "config.json5"
+    file.write_text(text, encoding="utf-8")
+    return load(file, environ={"HOME": str(folder)}, state_dir=folder / "state")
+
+
+def test_nothing_is_exported_unless_conversations_are_wanted(tmp_path: Path) -> None:
+    """Off by default."""
+    loaded = settings(tmp_path, "{}")
+    assert export_job(loaded, loaded.agents["main"]) is None
+
+
+def test_the_default_transcripts_are_openclaws(tmp_path: Path) -> None:
+    """`~/.openclaw/agents/<id>/sessions`."""
+    loaded = settings(tmp_path, f"{{{ON}}}")
+    job = export_job(loaded, loaded.agents["main"])
+    assert job is not None
+    assert job.transcripts == str(tmp_path / ".openclaw/agents/main/sessions")
+    assert Path(job.export_folder).is_relative_to(tmp_path / "state/agents/main")
+
+
+def test_agents_never_share_a_folder_of_transcripts(tmp_path: Path) -> None:
+    """One configured folder gets a folder per agent, unless it names the agent itself."""
+    agents = f"agents: {{list: [{{id: 'a', workspace: '{tmp_path}/a'}}, {{id: 'b', workspace: '{tmp_path}/b'}}]}}"
+    shared = settings(tmp_path, f"{{{ON}, {agents}, sidecar: {{transcripts: '/t'}}}}")
+    assert {transcripts_dir(shared, agent) for agent in shared.agents.values()} == {Path("/t/a"), Path("/t/b")}
+    named = settings(tmp_path, f"{{{ON}, {agents}, sidecar: {{transcripts: '/t/{{agentId}}/x'}}}}")
+    assert {transcripts_dir(named, agent) for agent in named.agents.values()} == {Path("/t/a/x"), Path("/t/b/x")}
+
+
+@pytest.mark.parametrize(
+    ("visibility", "key", "visible"),
+    [
+        ("tree", "agent:main:main", False),
+        ("self", "agent:main:main", False),
+        ("agent", "agent:main:main", True),
+        ("all", "agent:main:main", True),
+        ("tree", "agent:main:cli:direct:search", True),
+    ],
+)
+def test_other_conversations_are_seen_only_where_the_configuration_says_so(
+    tmp_path: Path, visibility: str, key: str, *, visible: bool
+) -> None:
+    """Unsure means hidden."""
+    loaded = settings(tmp_path, f"{{{ON}, tools: {{sessions: {{visibility: '{visibility}'}}}}}}")
+    decision = scope.decide(loaded.policy, agent_id="main", session_key=key)
+    assert decision.allowed
+    assert sessions_visible(loaded, decision) is visible
