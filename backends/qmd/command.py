@@ -9,7 +9,7 @@ from backends.qmd.install import MANY_COLLECTIONS, NO_RERANK, Install
 from backends.qmd.terms import Terms
 
 #: Rows are files and passages are cut by us, so many rows cost little and a large collection starves no other.
-ROW_LIMIT = 50
+ROW_LIMIT = 24
 
 
 def searches(install: Install, terms: Terms, mode: Mode, collections: Sequence[str]) -> list[list[str]]:
