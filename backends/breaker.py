@@ -42,12 +42,14 @@ class Tripped:
 class Breaker:
     """Counts failures of one engine and says whether it may be asked.
 
-    The caller reports every outcome; the breaker never waits and never asks by itself.
+    The caller reports every outcome; the breaker never waits and never asks by itself. `next_probe_at` is Unix time
+    in seconds, None while closed and during a probe.
     """
 
     def __init__(self) -> None:
         self.state = State.CLOSED
         self.tripped: Tripped | None = None
+        self.next_probe_at: float | None = None
         self._timeouts = 0
         self._pause_s = 0.0
 
@@ -75,25 +77,30 @@ class Breaker:
                 return False
         self._to(State.OPEN)
         self.tripped = Tripped(reason=reason, since=at)
-        self._pause_s = FIRST_PAUSE_S
+        self._wait(FIRST_PAUSE_S, at=at)
         return True
 
     def probe(self) -> None:
         """Begin a probe."""
         self._to(State.PROBING)
+        self.next_probe_at = None
 
-    def probe_failed(self, reason: Failure) -> None:
-        """Stay open, with a longer pause; the reason shown is the newest one."""
+    def probe_failed(self, reason: Failure, *, at: float) -> None:
+        """Stay open, from Unix time `at` with a longer pause; the reason shown is the newest one."""
         self._to(State.OPEN)
         assert self.tripped is not None
         self.tripped = Tripped(reason=reason, since=self.tripped.since)
-        self._pause_s = min(LONGEST_PAUSE_S, self._pause_s * 2)
+        self._wait(min(LONGEST_PAUSE_S, self._pause_s * 2), at=at)
 
     def probe_succeeded(self) -> None:
         """Close again and forget the past."""
         self._to(State.CLOSED)
         self.tripped = None
         self._timeouts = 0
+
+    def _wait(self, pause_s: float, *, at: float) -> None:
+        self._pause_s = pause_s
+        self.next_probe_at = at + pause_s
 
     def _to(self, state: State) -> None:
         assert (self.state, state) in EDGES, f"{self.state} -> {state}"

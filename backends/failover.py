@@ -13,6 +13,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from backends.base import (
     Answer,
@@ -148,10 +149,10 @@ class Failover:
             try:
                 await self._probe()
             except BackendError as error:
-                self.breaker.probe_failed(error.failure)
+                self.breaker.probe_failed(error.failure, at=self._wall())
             except Exception:
                 log.exception("probe crashed")
-                self.breaker.probe_failed(Failure.EXITED)
+                self.breaker.probe_failed(Failure.EXITED, at=self._wall())
             else:
                 self.breaker.probe_succeeded()
                 log.info("engine recovered", extra={"fields": {"engine": self._primary.name}})
@@ -187,11 +188,14 @@ class Failover:
         return added_up(reports)
 
     def status(self) -> BackendStatus:
-        """The engine in use, why, and both engines' own words."""
+        """The engine in use, why, and both engines' own words.
+
+        A first engine that is not ready is not in use, although the next search will still try it.
+        """
         primary, secondary = self._primary.status(), self._secondary.status()
-        in_use = primary if self.breaker.closed else secondary
+        in_use = primary if self.breaker.closed and (primary.ready or not secondary.ready) else secondary
         detail = {
-            "breaker": {"state": self.breaker.state, "nextProbeInSeconds": self.breaker.pause_s},
+            "breaker": self._breaker_facts(),
             primary.backend: primary.detail,
             secondary.backend: secondary.detail,
         }
@@ -201,6 +205,17 @@ class Failover:
             notices=(*primary.notices, *secondary.notices),
             detail=detail,
         )
+
+    def _breaker_facts(self) -> dict[str, Any]:
+        """`{of, state, optional, reason?, since?, nextProbeAt?}`; times are Unix seconds.
+
+        `optional` tells a first engine that was only wanted if present from one that is missed.
+        """
+        breaker = self.breaker
+        facts: dict[str, Any] = {"of": self._primary.name, "state": breaker.state, "optional": self._optional}
+        if breaker.tripped is not None:
+            facts |= {"reason": breaker.tripped.reason, "since": breaker.tripped.since}
+        return facts | ({"nextProbeAt": breaker.next_probe_at} if breaker.next_probe_at is not None else {})
 
     async def close(self) -> None:
         """Stop probing and close both engines."""

@@ -49,6 +49,7 @@ class Engine:
     name: str
     act: Act
     asked: list[Query] = field(default_factory=list)
+    ready: bool = True
 
     async def search(self, query: Query) -> Answer:
         """Behave as told."""
@@ -60,8 +61,8 @@ class Engine:
         return SyncReport(engine=self.name, ran=True, changed=1)
 
     def status(self) -> BackendStatus:
-        """Always ready."""
-        return BackendStatus(backend=self.name, ready=True)
+        """Ready unless told otherwise."""
+        return BackendStatus(backend=self.name, ready=self.ready)
 
     async def close(self) -> None:
         """Nothing to close."""
@@ -242,6 +243,33 @@ def test_a_pause_is_cut_short_when_something_was_healed() -> None:
         await both.close()
 
     asyncio.run(scenario())
+
+
+def test_status_says_why_the_breaker_is_open_and_when_it_is_probed() -> None:
+    """Reason, since and the next probe in Unix seconds: what an operator needs to decide whether to wait."""
+
+    async def scenario() -> None:
+        both = Failover(
+            Engine("qmd", failing(Failure.LOCKED)), Engine("builtin", answering("builtin")), wall=lambda: 7.0
+        )
+        assert both.status().detail["breaker"] == {"of": "qmd", "state": "closed", "optional": False}
+        await both.search(question())
+        facts = {"of": "qmd", "state": "open", "optional": False, "reason": "locked", "since": 7.0}
+        assert both.status().detail["breaker"] == facts | {"nextProbeAt": 8.0}
+        await until(lambda: both.breaker.state is State.OPEN and both.breaker.pause_s == 2.0)
+        assert both.status().detail["breaker"] == facts | {"nextProbeAt": 9.0}
+        await both.close()
+
+    asyncio.run(scenario())
+
+
+def test_status_names_the_engine_that_is_ready() -> None:
+    """Before the first engine's index is built, the second one is what answers."""
+    first, second = Engine("qmd", answering("qmd"), ready=False), Engine("builtin", answering("builtin"))
+    both = Failover(first, second)
+    assert (both.status().backend, both.status().ready) == ("builtin", True)
+    second.ready = False
+    assert both.status().backend == "qmd"
 
 
 def test_a_first_engine_that_was_only_wanted_if_present_is_no_degradation() -> None:
