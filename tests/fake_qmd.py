@@ -18,7 +18,7 @@ Behaviours, for `version search query vsearch update embed mcp`:
   locked        "database is locked", status 1
   abi           the text of a native module built for another Node, status 1
   crash_after   answer in full, then end with status 134
-  truncated     half of the answer
+  truncated     half of the answer; for mcp half of a line, then the end
   nothing       "No results found." in plain text
   noise         log lines with brackets and colours, then the answer
   skipping      "Another embed process is already running. Skipping."
@@ -26,6 +26,7 @@ Behaviours, for `version search query vsearch update embed mcp`:
   foreign       an answer with one more row, of a collection that is nobody's
   damaged       the text of a database that is not one, status 1
   silent        for mcp: introduce itself, then answer no call
+  slow          half a second of nothing, then honest
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ from pathlib import Path
 from typing import Any
 
 VERSION = "2.8.3"
+SLOW_S = 0.5
+FOREIGN = {"docid": "#f0f0f0", "score": 1, "file": "private/secret.md", "line": 1, "snippet": ""}
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,9 @@ def behaviour_of(folder: Path, verb: str) -> str:
 
 
 def misbehave(behaviour: str) -> None:
-    """The behaviours that answer nothing at all."""
+    """The behaviours that answer nothing at all, or late."""
+    if behaviour == "slow":
+        time.sleep(SLOW_S)
     if behaviour == "hang":
         hang()
     if behaviour == "flood":
@@ -148,7 +153,7 @@ def say(text: str, behaviour: str) -> None:
         text = text[: len(text) // 2]
     if behaviour == "foreign":
         rows = json.loads(text)
-        text = json.dumps([*rows, {"file": "qmd://private/secret.md", "score": 1, "line": 1}])
+        text = json.dumps([*rows, {**FOREIGN, "file": f"qmd://{FOREIGN['file']}"}])
     sys.stdout.write(text)
     sys.stdout.flush()
     if behaviour == "crash_after":
@@ -189,8 +194,15 @@ def update() -> str:
         lines.append(f"Collection: {top} ({entry['pattern']})\n")
         lines.append(f"Indexed: {new} new, {len(after) - new - same} updated, {same} unchanged, {gone} removed\n")
         held[name] = after
-    database().write_text(json.dumps(held))
+    replace(database(), json.dumps(held))
     return "".join(lines)
+
+
+def replace(file: Path, text: str) -> None:
+    """Write as a database does: a kill in the middle leaves the old content."""
+    fresh = file.with_name(f"{file.name}.{os.getpid()}")
+    fresh.write_text(text)
+    fresh.replace(file)
 
 
 def fits(path: str, pattern: str) -> bool:
@@ -236,8 +248,19 @@ def serve(folder: Path, version: str) -> None:
         message = json.loads(line)
         if "id" in message:
             result = reply(message, folder, version)
-            print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+            answer(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), folder)
     sys.exit(0)
+
+
+def answer(line: str, folder: Path) -> None:
+    """Say one line of the protocol, with noise around it or only half of it."""
+    behaviour = behaviour_of(folder, "mcp")
+    if behaviour == "noise":
+        print("[node-llama-cpp] falling back to [cpu]\n{oops", flush=True)
+    if behaviour == "truncated":
+        print(line[: len(line) // 2], end="", flush=True)
+        sys.exit(1)
+    print(line, flush=True)
 
 
 def reply(message: dict[str, Any], folder: Path, version: str) -> dict[str, Any]:
@@ -263,4 +286,5 @@ def reply(message: dict[str, Any], folder: Path, version: str) -> dict[str, Any]
         ]
         return {"structuredContent": {"totalDocuments": sum(map(len, documents().values())), "collections": entries}}
     lines = [search["query"] for search in arguments["searches"]]
-    return {"structuredContent": {"results": find(lines, arguments["collections"])}}
+    rows = find(lines, arguments["collections"])
+    return {"structuredContent": {"results": [*rows, FOREIGN] if behaviour == "foreign" else rows}}

@@ -1,0 +1,99 @@
+"""Clients that search without a break for as long as they are told, and write down what they got."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from sidecar.client import Client, ClientError, RefusedError
+
+#: A short pause between two searches of a client, in seconds: gateways think, and the machine is shared.
+PAUSE_S = (0.01, 0.06)
+
+
+@dataclass
+class Seen:
+    """What the clients of one run were answered. `wrong` are answers without the right file, or with a foreign one."""
+
+    took_ms: list[float] = field(default_factory=list)
+    engines: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    outcomes: Counter[str] = field(default_factory=Counter)
+    errors: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+    def note(self, reply: Mapping[str, Any], expected: str, took_ms: float) -> None:
+        """Record one answer to a question that `expected` is the one right file for."""
+        self.took_ms.append(took_ms)
+        self.engines[reply["backend"]] += 1
+        self.outcomes[reply["outcome"]] += 1
+        if reply["backend"] != "qmd":
+            self.reasons[reply.get("fallback", {}).get("reason", "none given")] += 1
+        paths = [row["path"] for row in reply["results"]]
+        if expected not in paths or any("secret" in path for path in paths):
+            self.wrong.append(f"{reply['backend']} gave {paths} instead of {expected}")
+
+    def late(self, promised_ms: float) -> int:
+        """How many answers took longer."""
+        return sum(took > promised_ms for took in self.took_ms)
+
+    def table(self, promised_ms: float) -> str:
+        """Everything on a few lines."""
+        ordered = sorted(self.took_ms)
+        p50, p99, most = (ordered[min(int(len(ordered) * share), len(ordered) - 1)] for share in (0.5, 0.99, 1.0))
+        rows = {
+            "searches": str(len(ordered)),
+            "engines": _counted(self.engines),
+            "outcomes": _counted(self.outcomes),
+            "reasons": _counted(self.reasons),
+            "latency": f"p50 {p50:.0f} ms, p99 {p99:.0f} ms, max {most:.0f} ms",
+            "late": f"{self.late(promised_ms)} beyond {promised_ms:.0f} ms",
+            "errors": f"{len(self.errors)} {self.errors[:3] or ''}",
+            "wrong": f"{len(self.wrong)} {self.wrong[:3] or ''}",
+        }
+        return "\n".join(f"  {name:<9} {value}" for name, value in rows.items())
+
+
+def _counted(counter: Counter[str]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counter.most_common()) or "none"
+
+
+@contextmanager
+def clients(count: int, client: Client, questions: Mapping[str, str], *, seed: int) -> Iterator[Seen]:
+    """Search with `count` clients inside the block. `questions` maps each question to the file that answers it."""
+    seen, over = Seen(), threading.Event()
+    threads = [
+        threading.Thread(target=_ask_until, args=(over, client, questions, seen, random.Random(seed + number)))
+        for number in range(count)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield seen
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+
+
+def _ask_until(
+    over: threading.Event, client: Client, questions: Mapping[str, str], seen: Seen, draw: random.Random
+) -> None:
+    while not over.wait(draw.uniform(*PAUSE_S)):
+        question, expected = draw.choice(list(questions.items()))
+        body = {"query": question, "sessionKey": "agent:main:main"}
+        started = time.perf_counter()
+        try:
+            reply = client.call("POST", "/v1/agents/main/memory_search", body)
+        except RefusedError as error:
+            seen.errors.append(f"{error.status} {error.code}")
+        except ClientError as error:
+            seen.errors.append(type(error).__name__)
+        else:
+            seen.note(reply, expected, (time.perf_counter() - started) * 1000)

@@ -1,0 +1,57 @@
+"""A fake qmd that changes its mind: hangs, deaths, floods, lies and locks, drawn from a seed."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.fake_qmd import FakeQmd
+
+VERBS = ("search", "query", "mcp", "update")
+#: What a qmd that is out of its mind may do, and the reason (if any) that a caller may read for it. Honest moments
+#: are there so that the breaker closes now and then and the next fault meets an engine that is trusted.
+MISCHIEF = {
+    "honest": None,
+    "noise": None,
+    "foreign": None,
+    "crash_after": None,
+    "hang": "timeout",
+    "silent": "timeout",
+    "exit": "exited",
+    "garbage": "bad_output",
+    "flood": "bad_output",
+    "truncated": "bad_output",
+    "locked": "locked",
+}
+REASONS = frozenset(reason for reason in MISCHIEF.values() if reason)
+HONEST_SHARE = 0.3
+#: How long one mood lasts, in seconds.
+MOOD_S = (0.1, 0.5)
+
+
+def mood(draw: random.Random) -> dict[str, str]:
+    """One behaviour for each verb."""
+    if draw.random() < HONEST_SHARE:
+        return {}
+    return {verb: draw.choice(list(MISCHIEF)) for verb in VERBS}
+
+
+@contextmanager
+def mischief(fake: FakeQmd, seed: int) -> Iterator[None]:
+    """Change what `fake` does again and again inside the block; it is honest afterwards."""
+    over = threading.Event()
+    thread = threading.Thread(target=_change_until, args=(over, fake, random.Random(seed)), name="mischief")
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        fake.behave()
+
+
+def _change_until(over: threading.Event, fake: FakeQmd, draw: random.Random) -> None:
+    while not over.wait(draw.uniform(*MOOD_S)):
+        fake.behave(**mood(draw))
