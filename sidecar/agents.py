@@ -10,7 +10,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from backends.base import Backend, BackendError, BackendStatus, Fallback, Notice, Pending, SyncReport, SyncRequest
+from backends.base import (
+    Backend,
+    BackendError,
+    BackendStatus,
+    Failure,
+    Fallback,
+    Notice,
+    Pending,
+    SyncReport,
+    SyncRequest,
+)
 from backends.corpus import Corpus, Kind
 from scope import Policy
 from sidecar.config import AgentSettings
@@ -24,24 +34,31 @@ class AgentState(StrEnum):
     READY = "ready"
     INDEXING = "indexing"
     DEGRADED = "degraded"
+    UNAVAILABLE = "unavailable"
     DISABLED = "disabled"
 
 
 @dataclass(frozen=True, slots=True)
 class LastSync:
-    """The newest sync of one engine; `at` is Unix seconds, `error` is empty when it went well."""
+    """The newest sync of one engine: what it did, or why it failed; `at` is Unix seconds."""
 
     at: float
-    report: SyncReport | None
-    error: str = ""
+    report: SyncReport | None = None
+    error: BackendError | None = None
+
+    @property
+    def failure(self) -> Failure | None:
+        """The class of the failure; None when it went well."""
+        return self.error.failure if self.error else None
 
 
 class Agent:
     """Everything the daemon holds for one agent.
 
     `search` is what answers; `engines` are the parts of it that are synced, each with the least pause in seconds
-    between two unforced syncs. `next_update` says when the scheduler comes round (Unix seconds); `before_sync`
-    makes the files that are to be indexed; `on_synced` is called after every sync that went well.
+    between two unforced syncs. `environment` lets a person's own qmd use the same index; None without qmd.
+    `next_update` says when the scheduler comes round (Unix seconds); `before_sync` makes the files that are to be
+    indexed; `on_synced` is called after every sync that went well.
     """
 
     def __init__(
@@ -53,6 +70,7 @@ class Agent:
         search: Backend,
         engines: Mapping[str, tuple[Backend, float]],
         notices: tuple[Notice, ...] = (),
+        environment: Mapping[str, str] | None = None,
         next_update: Callable[[], float | None] = lambda: None,
         before_sync: Callable[[], Awaitable[None]] | None = None,
         on_synced: Callable[[], None] = lambda: None,
@@ -62,6 +80,7 @@ class Agent:
         self.corpus = corpus
         self.policy = policy
         self.search = search
+        self.environment = environment
         self._engines = engines
         self._notices = notices
         self._next_update = next_update
@@ -70,6 +89,8 @@ class Agent:
         self._wall = wall
         self._last: dict[str, LastSync] = {}
         self._syncing: dict[str, asyncio.Task[SyncReport]] = {}
+        self._unindexed: dict[str, dict[str, float]] = {name: {} for name in engines}
+        self._planned: dict[str, asyncio.TimerHandle] = {}
         self._background: set[asyncio.Task[Any]] = set()
 
     @property
@@ -97,13 +118,44 @@ class Agent:
             raise next(result for result in results if isinstance(result, BaseException))
         return reports
 
-    def refresh(self, reason: str) -> None:
-        """Sync in the background what was not synced a moment ago. Never waited for, never doubled."""
-        for name, (_, least_pause_s) in self._engines.items():
-            last = self._last.get(name)
-            if name in self._syncing or (last is not None and self._wall() - last.at < least_pause_s):
-                continue
-            self.spawn(self._quietly(name, SyncRequest(reason=reason)))
+    def changed(self, paths: frozenset[str]) -> None:
+        """Files (shown paths) were written, made or removed: count them at once, sync when the writing settles."""
+        now = self._wall()
+        for unindexed in self._unindexed.values():
+            unindexed.update({path: now for path in paths if path not in unindexed})
+        self.refresh("change", settle_s=self.settings.search.sync.watch_debounce_ms / 1000)
+
+    def pending(self, engine: str) -> Pending | None:
+        """The files that were changed since the last sync of an engine began, as far as events told."""
+        unindexed = self._unindexed.get(engine)
+        if not unindexed:
+            return None
+        return Pending(files=len(unindexed), oldest_s=max(0.0, self._wall() - min(unindexed.values())))
+
+    def refresh(self, reason: str, *, settle_s: float = 0.0, pause_s: float = 0.0) -> None:
+        """Sync in the background, each engine once, not before `settle_s` and not before its pause is over.
+
+        `pause_s` is the least time since the last sync; an engine's own may be longer. Never waited for.
+        """
+        loop = asyncio.get_running_loop()
+        for name, (_, own_pause_s) in self._engines.items():
+            due_at = loop.time() + max(settle_s, self._pause_left(name, max(own_pause_s, pause_s)))
+            planned = self._planned.get(name)
+            if planned is None or due_at < planned.when():
+                if planned is not None:
+                    planned.cancel()
+                self._planned[name] = loop.call_at(due_at, self._run_planned, name, reason)
+
+    def _pause_left(self, name: str, pause_s: float) -> float:
+        """Seconds until `name` may be synced again. A sync under way may have passed a change by: the whole pause."""
+        if name in self._syncing:
+            return pause_s
+        last = self._last.get(name)
+        return 0.0 if last is None else last.at + pause_s - self._wall()
+
+    def _run_planned(self, name: str, reason: str) -> None:
+        del self._planned[name]
+        self.spawn(self.run_sync(name, reason))
 
     def spawn(self, work: Any) -> None:
         """Run a coroutine that belongs to this agent; `close` ends what is left of it."""
@@ -116,12 +168,9 @@ class Agent:
         return [name for name in self._engines if qmd or name != "qmd"]
 
     async def run_sync(self, name: str, reason: str) -> None:
-        """One scheduled sync of one engine; a failure is logged and shown, the next tick comes anyway."""
-        await self._quietly(name, SyncRequest(reason=reason))
-
-    async def _quietly(self, name: str, request: SyncRequest) -> None:
+        """One sync of one engine; a failure is logged and shown, the next one comes anyway."""
         try:
-            await self._sync_engine(name, request)
+            await self._sync_engine(name, SyncRequest(reason=reason))
         except BackendError:
             # `_record` has said it once, where the result is decided.
             return
@@ -139,20 +188,21 @@ class Agent:
 
     async def _record(self, name: str, request: SyncRequest) -> SyncReport:
         engine, _ = self._engines[name]
-        before = self._last.get(name)
+        before, started_at = self._last.get(name), self._wall()
         try:
             if self._before_sync is not None:
                 await self._before_sync()
             report = await engine.sync(request)
         except BackendError as error:
-            self._last[name] = LastSync(self._wall(), None, error=error.failure)
+            self._last[name] = LastSync(self._wall(), error=error)
             # State changes are news, repetitions are not.
-            if before is None or before.error != error.failure:
+            if before is None or before.failure is not error.failure:
                 log.warning(
                     "sync failed", extra={"fields": {"agent": self.id, "engine": name, "reason": error.failure}}
                 )
             raise
-        self._last[name] = LastSync(self._wall(), report)
+        self._last[name] = LastSync(self._wall(), report=report)
+        self._unindexed[name] = {path: at for path, at in self._unindexed[name].items() if at >= started_at}
         self._on_synced()
         if report.ran or (before is not None and before.error):
             fields = {"agent": self.id, "engine": name, "reason": request.reason, "changed": report.changed}
@@ -164,14 +214,16 @@ class Agent:
     def status(self) -> dict[str, Any]:
         """The agent as operators see it; see docs for the shape. Cheap: asks nobody."""
         status = self.search.status()
+        pending = status.pending or self.pending(status.backend)
         return {
             "id": self.id,
             "workspace": str(self.settings.workspace),
             "state": self._state(status),
             "backend": status.backend,
             **({"fallback": fallback_json(status.fallback)} if status.fallback else {}),
+            **({"breaker": breaker} if (breaker := status.detail.get("breaker")) else {}),
             "documents": status.documents,
-            **({"pending": pending_json(status.pending)} if status.pending else {}),
+            **({"pending": pending_json(pending)} if pending else {}),
             **self._last_sync(),
             **({"nextUpdateAt": at} if (at := self._next_update()) else {}),
             "engines": {name: self._engine_status(name) for name in self._engines},
@@ -195,19 +247,28 @@ class Agent:
             return AgentState.DEGRADED
         if self._syncing:
             return AgentState.INDEXING
-        return AgentState.READY if status.ready else AgentState.DEGRADED
+        if not status.ready:
+            return AgentState.UNAVAILABLE
+        return AgentState.DEGRADED if self._is_ailing(status) else AgentState.READY
+
+    def _is_ailing(self, status: BackendStatus) -> bool:
+        """Whether an engine could not be synced; one that was only wanted if present may be missing."""
+        breaker = status.detail.get("breaker") or {}
+        spared = {breaker["of"]: Failure.MISSING} if breaker.get("optional") else {}
+        return any(last.error and last.failure is not spared.get(name) for name, last in self._last.items())
 
     def _engine_status(self, name: str) -> dict[str, Any]:
         engine, _ = self._engines[name]
         status, last = engine.status(), self._last.get(name)
-        failed = {"lastError": last.error} if last and last.error else {}
-        return {"ready": status.ready, "documents": status.documents, **status.detail, **failed}
+        failed = {"lastError": error_json(last.error, last.at)} if last and last.error else {}
+        syncing = {"syncing": True} if name in self._syncing else {}
+        return {"ready": status.ready, "documents": status.documents, **status.detail, **syncing, **failed}
 
     def _last_sync(self) -> dict[str, Any]:
         if not self._last:
             return {}
         name, last = max(self._last.items(), key=lambda item: item[1].at)
-        report = report_json(last.report) if last.report else {"engine": name, "ran": False, "detail": last.error}
+        report = report_json(last.report) if last.report else {"engine": name, "ran": False, "detail": last.failure}
         return {"lastSync": {"at": last.at, **report}}
 
     @property
@@ -217,6 +278,8 @@ class Agent:
 
     async def close(self) -> None:
         """End background work and close every engine."""
+        for planned in self._planned.values():
+            planned.cancel()
         tasks = [*self._background, *self._syncing.values()]
         for task in tasks:
             task.cancel()
@@ -237,6 +300,11 @@ def pending_json(pending: Pending) -> dict[str, Any]:
 def notice_json(notice: Notice) -> dict[str, str]:
     """`{code, message, action}`."""
     return {"code": notice.code, "message": notice.message, "action": notice.action}
+
+
+def error_json(error: BackendError, at: float) -> dict[str, Any]:
+    """`{code, message, action, at}`."""
+    return {"code": error.failure, "message": error.message, "action": error.hint, "at": at}
 
 
 def report_json(report: SyncReport) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from sidecar.logs import logging_to
 from sidecar.places import POINTER, run_dirs
 from sidecar.scheduler import Scheduler
 from sidecar.state import StateLock, private_folder
+from sidecar.watching import Watching
 from sidecar.worker.process import Worker
 
 log = logging.getLogger(__name__)
@@ -100,16 +101,17 @@ class Daemon:
         serving = asyncio.create_task(serve(running, listener))
         pointers = self._write_pointers()
         self._scheduler.start()
-        boot = asyncio.create_task(self._boot(on_ready))
+        background = [asyncio.create_task(self._boot(on_ready)), asyncio.create_task(self._watching().run())]
         try:
             await asyncio.wait({serving, asyncio.create_task(self._stopping.wait())}, return_when="FIRST_COMPLETED")
             log.info("stopping")
         finally:
             self._stopping.set()
             self._scheduler.stop()
-            boot.cancel()
             running.should_exit = True
-            await asyncio.gather(serving, boot, return_exceptions=True)
+            for task in background:
+                task.cancel()
+            await asyncio.gather(serving, *background, return_exceptions=True)
             await self._close()
             self._remove_pointers(pointers)
         log.info("stopped")
@@ -153,6 +155,7 @@ class Daemon:
             notices=notices,
             before_sync=self._exporting(settings),
             on_synced=engines.on_synced,
+            environment=engines.qmd_environment,
             next_update=lambda: self._scheduler.next_run(f"{settings.id}.update"),
         )
         if agent.enabled:
@@ -204,6 +207,12 @@ class Daemon:
         if on_ready is not None:
             threading.Thread(target=on_ready, args=(self._settings,), daemon=True, name="on-ready").start()
         await boot
+
+    def _watching(self) -> Watching:
+        """The watch over every agent that wants one."""
+        agents = {agent.id: agent for agent in self._fleet if agent.enabled and agent.settings.search.sync.watch}
+        corpora = {agent_id: agent.corpus for agent_id, agent in agents.items()}
+        return Watching(corpora, lambda agent_id, paths: agents[agent_id].changed(paths))
 
     def _write_pointers(self) -> list[Path]:
         """Tell clients of this user where we are: in the shared runtime folder, and in our own state folder."""

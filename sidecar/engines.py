@@ -34,12 +34,14 @@ class Shared:
 class Engines:
     """`search` answers; `qmd` and `builtin` are its parts, as far as the agent has them.
 
+    `qmd_environment` lets a person's own qmd use the same index.
     `on_synced` is to be called after a sync of either: it may have healed an engine that is given a pause.
     """
 
     search: Backend
     builtin: BuiltinBackend | None = None
     qmd: QmdBackend | None = None
+    qmd_environment: Mapping[str, str] | None = None
     on_synced: Callable[[], None] = lambda: None
 
 
@@ -51,13 +53,14 @@ def build(settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shar
     ):
         builtin = _builtin(settings, agent, corpus, shared)
         return Engines(search=builtin, builtin=builtin)
+    environment = qmd_environment(_qmd_home(agent, shared))
     if memory.fallback == "none":
         qmd = _qmd(settings, agent, corpus, shared, None)
-        return Engines(search=qmd, qmd=qmd)
+        return Engines(search=qmd, qmd=qmd, qmd_environment=environment)
     builtin = _builtin(settings, agent, corpus, shared)
     qmd = _qmd(settings, agent, corpus, shared, builtin)
     both = Failover(qmd, builtin, optional=memory.backend == "auto", merge=memory.merge)
-    return Engines(search=both, builtin=builtin, qmd=qmd, on_synced=both.wake)
+    return Engines(search=both, builtin=builtin, qmd=qmd, qmd_environment=environment, on_synced=both.wake)
 
 
 def _has_qmd(settings: Settings, shared: Shared) -> bool:
@@ -86,15 +89,9 @@ def _qmd(
     settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shared, builtin: BuiltinBackend | None
 ) -> QmdBackend:
     qmd = settings.memory.qmd
-    folder = agent.state_dir / "qmd"
     return QmdBackend(
         corpus=corpus,
-        home=QmdHome(
-            config=folder / "xdg-config",
-            cache=folder / "xdg-cache",
-            work=folder / "work",
-            models=models_folder(shared.environ),
-        ),
+        home=_qmd_home(agent, shared),
         options=QmdOptions(
             command=qmd.command,
             mode=qmd.search_mode,
@@ -111,6 +108,25 @@ def _qmd(
         pool=shared.pool,
         environ=shared.environ,
     )
+
+
+def _qmd_home(agent: AgentSettings, shared: Shared) -> QmdHome:
+    folder = agent.state_dir / "qmd"
+    return QmdHome(
+        config=folder / "xdg-config",
+        cache=folder / "xdg-cache",
+        work=folder / "work",
+        models=models_folder(shared.environ),
+    )
+
+
+def qmd_environment(home: QmdHome) -> dict[str, str]:
+    """The variables that point a person's own qmd at an agent's index."""
+    return {
+        "XDG_CONFIG_HOME": str(home.config),
+        "XDG_CACHE_HOME": str(home.cache),
+        "QMD_CONFIG_DIR": str(home.config / "qmd"),
+    }
 
 
 def _weights(agent: AgentSettings) -> Weights:

@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 
 #: A question longer than this is clipped, with a notice: no engine profits from more words.
 MAX_QUERY_CHARS = 4000
+#: Searches look for changes at most this often: file events are the usual way, but not every disk sends them.
+SEARCH_SYNC_PAUSE_S = 15.0
 #: Room for the footer of a citation when a snippet would fill the whole budget.
 FOOTER_CHARS = 200
 
@@ -85,8 +87,10 @@ async def search(agent: Agent, request: SearchRequest, settings: Settings) -> di
     except BackendError as error:
         log.warning("search failed", extra={"fields": {"agent": agent.id, "reason": error.failure}})
         return _unavailable(memory, error)
-    if agent.settings.search.sync.on_search:
-        agent.refresh("search")
+    answer = replace(answer, pending=answer.pending or agent.pending(answer.engine))
+    sync = agent.settings.search.sync
+    if sync.on_search:
+        agent.refresh("search", pause_s=SEARCH_SYNC_PAUSE_S if sync.watch else 0.0)
     return _reply(answer, memory, cite=cite, notices=notices)
 
 

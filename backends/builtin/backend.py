@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -70,7 +70,6 @@ class BuiltinBackend:
         self._vectors = VectorCache()
         self._statistics = IndexStatistics(self._reader)
         self._semantic = options.vector_enabled and resolve(options.embedding) != "none"
-        self._dirty: dict[str, float] = {}
         self._scanned: Pending | None = None
         self._had_index = False
 
@@ -82,12 +81,6 @@ class BuiltinBackend:
     def statistics(self) -> Statistics | None:
         """Word frequencies of the index for another engine over the same notes, None where there is no index."""
         return self._statistics if self._reader.exists() else None
-
-    def mark_dirty(self, paths: Iterable[str]) -> None:
-        """Count files (shown paths) as changed since the last sync, until the next one has run."""
-        now = time.time()
-        for path in paths:
-            self._dirty.setdefault(path, now)
 
     async def search(self, query: Query) -> Answer:
         """Answer from the index. A missing index that never was answers nothing, with `pending`."""
@@ -115,7 +108,7 @@ class BuiltinBackend:
             raise BackendError(Failure.INDEX_LOST, "The index is gone.", hint="A sync rebuilds it from the notes.")
         if self._scanned is None:
             await self.scan()
-        return Answer(hits=(), engine=self.name, via="index", mode=query.mode, pending=self._pending())
+        return Answer(hits=(), engine=self.name, via="index", mode=query.mode, pending=self._scanned)
 
     async def _meaning(self, query: Query) -> _Semantics:
         """The vector leg's candidates."""
@@ -200,7 +193,7 @@ class BuiltinBackend:
             provider=embedding.get("provider"),
             model=embedding.get("model"),
             partial=semantics.late,
-            pending=self._pending(),
+            pending=self._scanned,
             notices=tuple(self._notices(facts, semantics)),
         )
 
@@ -212,10 +205,8 @@ class BuiltinBackend:
 
     async def sync(self, request: SyncRequest) -> SyncReport:
         """Have the worker bring the index up to date. Raises `BackendError`."""
-        started = time.time()
         job = IndexJob(corpus=self._corpus, options=self._options, force=request.force, embed=request.embed)
         report = await self._writer.index(job)
-        self._dirty = {path: since for path, since in self._dirty.items() if since > started}
         self._scanned = None
         await self._in_pool(self._look)
         return report
@@ -241,14 +232,6 @@ class BuiltinBackend:
         with self._reader.lease(time.monotonic() + _BACKGROUND_S):
             self._had_index = True
 
-    def _pending(self) -> Pending | None:
-        if not self._dirty:
-            return self._scanned
-        oldest_s = max(0.0, time.time() - min(self._dirty.values()))
-        if self._scanned is None:
-            return Pending(files=len(self._dirty), oldest_s=oldest_s)
-        return Pending(files=max(self._scanned.files, len(self._dirty)), oldest_s=max(self._scanned.oldest_s, oldest_s))
-
     def status(self) -> BackendStatus:
         """What the last search or sync saw; opens nothing."""
         facts = self._reader.facts
@@ -256,7 +239,7 @@ class BuiltinBackend:
             backend=self.name,
             ready=facts is not None or self._reader.exists(),
             documents=facts.documents if facts else None,
-            pending=self._pending(),
+            pending=self._scanned,
             notices=tuple(self._notices(facts, _Semantics())) if facts else (),
             detail=self._detail(facts),
         )

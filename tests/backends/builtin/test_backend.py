@@ -111,18 +111,6 @@ def test_a_scan_counts_new_changed_and_vanished_files(desk: Desk) -> None:
     assert desk.backend.status().pending is None
 
 
-def test_a_marked_file_is_pending_until_the_next_sync(desk: Desk) -> None:
-    """What the watcher reports is counted at once."""
-    desk.write("memory/a.md", "x\n")
-    desk.sync()
-    desk.backend.mark_dirty(["memory/a.md"])
-    pending = desk.backend.status().pending
-    assert pending is not None
-    assert pending.files == 1
-    desk.sync()
-    assert desk.backend.status().pending is None
-
-
 def test_a_file_that_is_gone_is_no_hit(desk: Desk) -> None:
     """A note deleted since the last sync is dropped from the answer."""
     path = desk.write("memory/a.md", "zebracomet\n")
