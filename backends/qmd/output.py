@@ -19,13 +19,23 @@ from backends.qmd.child import Completed
 
 #: Characters that are decoded in vain before the rest is given up: bounds the work on hostile output.
 _MAX_WASTED_CHARS = 8 * 1024 * 1024
+#: What a failed start counts at least: the decoder's error looks at all that stands before it.
+_FAILED_START_CHARS = 4096
 _MAX_EXCERPT_CHARS = 200
+_MAX_LINE_CHARS = 4096
+#: How lines of a stack trace or a drawn box begin.
+_NOISE = ("├", "└", "│", "at ", "Node.js")
+_TELLING = re.compile(r"error|fail|cannot|fatal|invalid", re.IGNORECASE)
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _START = re.compile(r'\[\s*\{\s*"|\{\s*"results"\s*:\s*\[')
-_CUT = re.compile(r'^\s*\[\s*(?:\{\s*(?:"|$)|$)', re.MULTILINE)
-_EMPTY = re.compile(r'^\s*(?:\[\s*\]|\{\s*"results"\s*:\s*\[\s*\]\s*\})\s*$', re.MULTILINE)
-_NOTHING = re.compile(r"^\W*No results found\b", re.MULTILINE | re.IGNORECASE)
+# A repeat that may start anywhere is bounded: on a megabyte of blank or dotted lines it would otherwise look at each
+# line from every one before it, inside one call that no deadline can interrupt.
+_CUT = re.compile(r'^[ \t]{0,64}\[\s{0,64}(?:\{\s{0,64}(?:"|$)|$)', re.MULTILINE)
+_EMPTY = re.compile(
+    r'^[ \t]{0,64}(?:\[\s{0,64}\]|\{\s{0,64}"results"\s{0,64}:\s{0,64}\[\s{0,64}\]\s{0,64}\})[ \t]{0,64}$', re.MULTILINE
+)
+_NOTHING = re.compile(r"^[^\w\n]{0,64}No results found\b", re.MULTILINE | re.IGNORECASE)
 _DECODER = json.JSONDecoder()
 
 
@@ -105,10 +115,10 @@ def _values(text: str) -> Iterator[Any]:
         try:
             value, at = _DECODER.raw_decode(text, start.start())
         except json.JSONDecodeError as error:
-            wasted += error.pos - start.start() + 1
+            wasted += error.pos - start.start() + _FAILED_START_CHARS
             at = start.start() + 1
         except (ValueError, RecursionError):
-            wasted += 4096
+            wasted += _FAILED_START_CHARS
             at = start.start() + 1
         else:
             yield value
@@ -244,12 +254,12 @@ def timed_out() -> BackendError:
 
 def excerpt(errors: str, secret: str) -> str:
     """The last telling line of standard error, capped, without the words of `secret`; empty when there is none."""
-    lines = [line.strip() for line in errors.splitlines() if not re.match(r"\s*(?:[├└│]|at |Node\.js|\W*$)", line)]
-    told = [line for line in lines if re.search(r"error|fail|cannot|fatal|invalid", line, re.IGNORECASE)]
+    lines = (line.strip()[:_MAX_LINE_CHARS] for line in reversed(errors.splitlines()))
+    told = next((line for line in lines if _TELLING.search(line) and not line.startswith(_NOISE)), "")
     if not told:
         return ""
-    line = _without(told[-1][:4096], re.findall(r"\w+", secret))
-    return f": {line[:_MAX_EXCERPT_CHARS]}"
+    told = _without(told, re.findall(r"\w+", secret))
+    return f": {told[:_MAX_EXCERPT_CHARS]}"
 
 
 def _without(line: str, words: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import string
+import time
 
 import pytest
 from hypothesis import given
@@ -144,3 +145,43 @@ def test_rows_are_never_invented(before: str, files: list[str], after: str) -> N
     text = f"{before}\n{json.dumps([{'file': file} for file in files])}\n{after}"
     rows = rows_in(text)
     assert rows is None or [row.file for row in rows] in (files, [])
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "=====\n",
+        "[\n",
+        "\n",
+        " ",
+        " \n",
+        "[ ",
+        "[{",
+        '[{"',
+        "{",
+        '{"a":',
+        "\x1b]",
+        "\x1b[",
+        "x",
+        "No results ",
+        "|\t",
+        "\r",
+    ],
+)
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_reading_hostile_output_takes_time_in_proportion(piece: str, stream: str) -> None:
+    """One slow pattern holds the interpreter, and with it every search of every agent."""
+
+    def took_s(repeats: int) -> float:
+        noise = (piece * repeats + "end").encode()
+        completed = Completed(**{"status": 1, "stdout": b"", "stderr": b"", stream: noise})
+        best = float("inf")
+        for _ in range(3):
+            started = time.process_time()
+            read(completed)
+            best = min(best, time.process_time() - started)
+        return best
+
+    small = 60_000 // len(piece)
+    # Four times as much may take eight times as long (caches, collections); a quadratic reader takes sixteen.
+    assert took_s(small * 4) <= 8 * took_s(small) + 0.05
