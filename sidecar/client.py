@@ -144,6 +144,13 @@ class Client:
         listed = self.call("GET", "/v1/agents").get("agents")
         return list(listed) if isinstance(listed, list) else []
 
+    def environment(self, agent: str) -> dict[str, str]:
+        """The variables that let a person's own qmd use an agent's index. `RefusedError` when it has no qmd."""
+        variables = self.call("GET", f"{_agent(agent)}/env").get("environment")
+        if not isinstance(variables, dict):
+            raise BadReplyError("the daemon's reply holds no environment", hint="qmd-sidecar version")
+        return {str(name): str(value) for name, value in variables.items()}
+
     def search(self, agent: str, **body: Any) -> dict[str, Any]:
         """`memory_search`; the fields are those of the HTTP body, and None means left out."""
         return self.call("POST", f"{_agent(agent)}/memory_search", body)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from sidecar.cli import words
+from sidecar.cli import problems
+from sidecar.cli.agent_facts import fact_lines
 from sidecar.cli.exits import print_json, verb
 from sidecar.cli.options import connect, shared_options
-from sidecar.cli.terminal import Style, ago, duration, printable, size, table
-
-#: A float above this is a moment in Unix seconds, not a count.
-_EARLIEST_TIME = 1e9
-_HEADING = ("AGENT", "STATE", "ENGINE", "DOCS", "PENDING", "LAST UPDATE", "NEXT")
+from sidecar.cli.overview import agent_table
+from sidecar.cli.problems import Problem, told
+from sidecar.cli.terminal import Style, duration, printable, screen_width, size
 
 
 @click.command()
@@ -32,116 +33,72 @@ def status(
 ) -> None:
     """Show how the daemon and its agents are.
 
-    With AGENT: only this one, with its folders and engines.
+    With AGENT: everything about this one, its engines and its folders.
     """
     reply = connect(config, state_dir, socket, timeout_s=10).status(agent)
     if as_json:
         print_json(reply)
         return
-    now, style = dt.datetime.now(dt.UTC), Style.of()
-    lines = daemon_lines(reply, now, style) if agent is None else agent_lines(reply, now, style)
-    print("\n".join(lines))
+    now, style, width = dt.datetime.now(dt.UTC), Style.of(), screen_width(sys.stdout, os.environ)
+    show = daemon_lines if agent is None else agent_lines
+    print("\n".join(show(reply, now, style, width)))
 
 
-def daemon_lines(reply: Mapping[str, Any], now: dt.datetime, style: Style) -> list[str]:
-    """The whole daemon: one line of its own, one per agent, then every problem with its remedy."""
-    agents = reply.get("agents") or []
-    head = f"qmd-sidecar {reply.get('version')}  {reply.get('state')}  pid {reply.get('pid')}"
-    lines = [
-        f"{style.bold(head)}  up {duration(float(reply.get('uptimeSeconds') or 0))}",
-        f"socket  {reply.get('socket')}",
-        f"worker  {_worker(reply.get('worker') or {})}",
+def daemon_lines(reply: Mapping[str, Any], now: dt.datetime, style: Style, width: int | None) -> list[str]:
+    """The whole daemon: one row per agent, every problem with its remedy, then the daemon's own places."""
+    return [
+        _head(reply, style),
         "",
-        *agent_table(agents, now, style),
+        *agent_table(reply.get("agents") or [], now, style, width),
+        *_problem_lines(problems.of_daemon(reply), now, style, width),
+        "",
+        *_places(reply, style),
     ]
-    problems = [problem for agent in agents for problem in agent_problems(agent, now, style)]
-    problems += [_notice(notice, style) for notice in reply.get("notices") or []]
-    return [*lines, "", *problems] if problems else lines
 
 
-def agent_table(agents: Sequence[Mapping[str, Any]], now: dt.datetime, style: Style) -> list[str]:
-    """One line per agent, below a heading."""
-    if not agents:
-        return ["no agents"]
-    heading, *rows = table([_HEADING, *(_row(agent, now) for agent in agents)])
-    colours = {"ready": style.good, "indexing": style.busy, "degraded": style.warn, "disabled": style.dim}
-    painted = [
-        row.replace(state, colours.get(state, style.warn)(state), 1) if (state := str(agent.get("state"))) else row
-        for agent, row in zip(agents, rows, strict=True)
+def agent_lines(agent: Mapping[str, Any], now: dt.datetime, style: Style, width: int | None) -> list[str]:
+    """One agent: its row, its problems, its facts."""
+    return [
+        *agent_table([agent], now, style, width),
+        *_problem_lines(problems.of_agent(agent), now, style, width),
+        "",
+        *fact_lines(agent, now, style),
     ]
-    return [style.dim(heading), *painted]
 
 
-def _row(agent: Mapping[str, Any], now: dt.datetime) -> tuple[str, ...]:
-    pending = agent.get("pending") or {}
-    return (
-        printable(str(agent.get("id"))),
-        str(agent.get("state")),
-        str(agent.get("backend") or "-"),
-        "-" if agent.get("documents") is None else str(agent["documents"]),
-        str(pending.get("files") or 0),
-        ago((agent.get("lastSync") or {}).get("at"), now=now),
-        ago(agent.get("nextUpdateAt"), now=now),
+def _head(reply: Mapping[str, Any], style: Style) -> str:
+    parts = (
+        f"pid {reply['pid']}" if reply.get("pid") else "",
+        f"up {duration(float(reply.get('uptimeSeconds') or 0))}",
+        size(reply["rssBytes"]) if reply.get("rssBytes") else "",
     )
+    name = style.bold(printable(f"qmd-sidecar {reply.get('version') or ''}".rstrip()))
+    state = str(reply.get("state"))
+    painted = style.good(state) if state == "ready" else style.warn(state)
+    return "  ".join([name, painted, *filter(None, parts)])
 
 
-def agent_problems(agent: Mapping[str, Any], now: dt.datetime, style: Style) -> list[str]:
-    """Why an agent is not at its best, and what to do about it."""
-    problems = [_notice(notice, style, of=str(agent.get("id"))) for notice in agent.get("notices") or []]
-    if fallen := agent.get("fallback"):
-        since = ago(fallen.get("since"), now=now)
-        text = f"{agent.get('id')}: {agent.get('backend')} answers {words.fallback(fallen)} (since {since})"
-        problems.insert(0, style.warn(printable(text)))
-    return problems
+def _problem_lines(found: Sequence[Problem], now: dt.datetime, style: Style, width: int | None) -> list[str]:
+    lines = [line for problem in found for line in told(problem, now, style, width=width)]
+    return ["", *lines] if lines else []
 
 
-def agent_lines(agent: Mapping[str, Any], now: dt.datetime, style: Style) -> list[str]:
-    """One agent with its folders and engines."""
-    lines = [*agent_table([agent], now, style), "", f"workspace  {printable(str(agent.get('workspace')))}"]
-    if last := agent.get("lastSync"):
-        lines.append(f"last sync  {last_sync(last, now)}")
-    roots = [
-        (str(root.get("name")), str(root.get("kind")), f"{root.get('path')}/{root.get('pattern')}")
-        for root in agent.get("roots") or []
-    ]
-    if roots:
-        lines += ["", *map(printable, table([("ROOT", "KIND", "FILES"), *roots]))]
-    lines += ["", *(engine_line(name, facts, now) for name, facts in (agent.get("engines") or {}).items())]
-    problems = agent_problems(agent, now, style)
-    return [*lines, "", *problems] if problems else lines
-
-
-def engine_line(name: str, facts: Mapping[str, Any], now: dt.datetime) -> str:
-    """What an engine says of itself, as far as it fits on a line; `--json` has all of it."""
-    told = [f"{key} {_fact(key, value, now)}" for key, value in facts.items() if isinstance(value, int | float | str)]
-    return printable(f"{name}: {', '.join(told)}")
-
-
-def _fact(key: str, value: float | str, now: dt.datetime) -> str:
-    match value:
-        case bool():
-            return "yes" if value else "no"
-        case float() if value > _EARLIEST_TIME:
-            return ago(value, now=now)
-        case int() if key.endswith("Bytes"):
-            return size(value)
-        case _:
-            return words.reason(value) if key == "lastError" else str(value)
-
-
-def last_sync(last: Mapping[str, Any], now: dt.datetime) -> str:
-    """What the last sync did, in one line."""
-    counts = f"{last.get('changed', 0)} changed, {last.get('removed', 0)} removed"
-    took = f"{float(last.get('tookMs') or 0):.0f} ms"
-    detail = f" ({last['detail']})" if last.get("detail") else ""
-    return printable(f"{ago(last.get('at'), now=now)}, {last.get('engine')}: {counts}, {took}{detail}")
+def _places(reply: Mapping[str, Any], style: Style) -> list[str]:
+    places = {
+        "worker": _worker(reply.get("worker") or {}),
+        "socket": reply.get("socket"),
+        "state": reply.get("stateDir"),
+        "config": reply.get("config"),
+    }
+    return [f"{style.dim(label.ljust(6))}  {printable(str(place))}" for label, place in places.items() if place]
 
 
 def _worker(worker: Mapping[str, Any]) -> str:
-    memory = f", {size(worker['rssBytes'])}" if worker.get("rssBytes") else ""
-    return f"{worker.get('state', 'unknown')}" + (f" (pid {worker['pid']}{memory})" if worker.get("pid") else "")
-
-
-def _notice(notice: Mapping[str, Any], style: Style, *, of: str = "") -> str:
-    text = style.warn(printable(f"{of}: {notice.get('message')}" if of else str(notice.get("message"))))
-    return f"{text}\n  try: {printable(str(notice['action']))}" if notice.get("action") else text
+    if worker.get("state") == "stopped":
+        return "stopped, starts when there is work"
+    parts = (
+        str(worker.get("state") or ""),
+        f"pid {worker['pid']}" if worker.get("pid") else "",
+        size(worker["rssBytes"]) if worker.get("rssBytes") else "",
+    )
+    return ", ".join(filter(None, parts))

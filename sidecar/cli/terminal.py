@@ -10,11 +10,16 @@ import datetime as dt
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TextIO
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+#: Every sign beyond ASCII that the screens use, with what stands for it elsewhere.
+_ASCII = {"●": "*", "◐": "~", "▲": "!", "✖": "x", "○": "-", "←": "<-", "…": ".."}
+_SYMBOLS = "".join(_ASCII)
+#: Terminals whose font is not known to have more than ASCII and some line drawing.
+_PLAIN_TERMINALS = ("dumb", "linux")
 _WORD = re.compile(r"\w+")
 
 
@@ -32,16 +37,44 @@ def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
     return stream.isatty() and environ.get("TERM") != "dumb"
 
 
+def can_show(text: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether a stream can take the text: its encoding spells it, and its terminal is not known to lack it."""
+    if environ.get("TERM") in _PLAIN_TERMINALS and stream.isatty():
+        return False
+    try:
+        text.encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def screen_width(stream: TextIO, environ: Mapping[str, str]) -> int | None:
+    """How many cells a line may have: `COLUMNS`, else the terminal's width; None for a pipe, which has no end."""
+    named = environ.get("COLUMNS", "")
+    if named.isdigit() and int(named):
+        return int(named)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except (OSError, ValueError):
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Marks up text when `colour` is on, else returns it as it is."""
+    """Marks up text when `colour` is on, else returns it as it is; `symbols` says whether signs beyond ASCII show."""
 
     colour: bool
+    symbols: bool = True
 
     @classmethod
     def of(cls, stream: TextIO | None = None) -> Style:
         """The style that suits a stream (standard output)."""
-        return cls(wants_colour(stream or sys.stdout, os.environ))
+        stream = stream or sys.stdout
+        return cls(wants_colour(stream, os.environ), can_show(_SYMBOLS, stream, os.environ))
+
+    def symbol(self, sign: str) -> str:
+        """One of the signs that are used for people, or what stands for it where only ASCII shows."""
+        return sign if self.symbols else _ASCII[sign]
 
     def bold(self, text: str) -> str:
         """Emphasis."""
@@ -63,6 +96,10 @@ class Style:
         """Degraded."""
         return self._wrapped(text, "33")
 
+    def bad(self, text: str) -> str:
+        """Nothing works."""
+        return self._wrapped(text, "31")
+
     def highlight(self, text: str, query: str) -> str:
         """The text with the words of the query marked, whatever their case."""
         words = {word for word in _WORD.findall(query) if len(word) > 2 or not word.isascii()}
@@ -73,12 +110,6 @@ class Style:
 
     def _wrapped(self, text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour and text else text
-
-
-def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines with aligned columns; the first row is the heading. Cells hold no colour yet."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def ago(moment: float | str | None, *, now: dt.datetime) -> str:

@@ -131,7 +131,8 @@ def engine(reply: Mapping[str, Any], status: Mapping[str, Any]) -> str:
 def _why_no_qmd(reply: Mapping[str, Any], status: Mapping[str, Any]) -> str:
     """With `auto`, a qmd that is not there is no fallback; a newcomer wants to know it all the same."""
     qmd = (status.get("engines") or {}).get("qmd") or {}
-    return words.reason(qmd.get("lastError")) if reply.get("backend") != "qmd" and qmd.get("lastError") else ""
+    error = qmd.get("lastError") or {}
+    return words.reason(error["code"]) if reply.get("backend") != "qmd" and error.get("code") else ""
 
 
 def _no_notes(workspace: Path) -> list[str]:

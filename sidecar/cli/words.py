@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sidecar.cli.terminal import printable
@@ -60,8 +60,23 @@ def reason(code: Any) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 result`, `2 results`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """`1 result`, `2 results`, `1,234 results`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """`a, b, c and 4 more`: at most `most` names, unless one more is all there is."""
+    if len(names) <= most + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def held(entry: Any) -> str:
+    """A folder whose update is held back, with the reason where one is told."""
+    if not isinstance(entry, Mapping):
+        return str(entry)
+    name = str(entry.get("name") or entry.get("root") or "?")
+    return f"{name} ({entry['reason']})" if entry.get("reason") else name
 
 
 def notice_line(notice: Mapping[str, Any]) -> str:

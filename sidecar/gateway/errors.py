@@ -25,6 +25,7 @@ class Code(Enum):
     PATH_NOT_ALLOWED = ("path_not_allowed", 403)
     UNREADABLE = ("unreadable", 403)
     UNKNOWN_AGENT = ("unknown_agent", 404)
+    NO_QMD = ("no_qmd", 404)
     NOT_FOUND = ("not_found", 404)
     METHOD_NOT_ALLOWED = ("method_not_allowed", 405)
     BODY_TOO_LARGE = ("body_too_large", 413)

@@ -13,6 +13,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
+import psutil
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -22,7 +23,7 @@ from backends.base import BackendError, SyncRequest
 from backends.corpus import Kind
 from scope import decide
 from sidecar import reading, recall
-from sidecar.agents import Agent, report_json
+from sidecar.agents import Agent, AgentState, report_json
 from sidecar.config import Settings
 from sidecar.exporting import sessions_visible
 from sidecar.fleet import Fleet
@@ -45,6 +46,8 @@ class DaemonView:
     stop: Callable[[], None]
 
 
+_DEGRADED = {AgentState.DEGRADED, AgentState.UNAVAILABLE}
+
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -60,6 +63,7 @@ def routes(daemon: DaemonView) -> list[Route]:
         Route("/v1/agents", handlers.agents, methods=["GET"]),
         Route("/v1/agents/{id}", handlers.agent_status, methods=["GET"]),
         Route("/v1/agents/{id}/status", handlers.agent_status, methods=["GET"]),
+        Route("/v1/agents/{id}/env", handlers.environment, methods=["GET"]),
         Route("/v1/agents/{id}/memory_search", handlers.memory_search, methods=["POST"]),
         Route("/v1/agents/{id}/memory_get", handlers.memory_get, methods=["POST"]),
         Route("/v1/agents/{id}/sync", handlers.sync, methods=["POST"]),
@@ -80,7 +84,12 @@ class Handlers:
         """200 once every agent has an engine that can answer; degraded is ready and says so."""
         state = self._daemon.state()
         agents = {agent.id: agent.status()["state"] for agent in self._daemon.fleet}
-        body = {"ready": state == "ready", "state": state, "degraded": "degraded" in agents.values(), "agents": agents}
+        body = {
+            "ready": state == "ready",
+            "state": state,
+            "degraded": bool(_DEGRADED & {*agents.values()}),
+            "agents": agents,
+        }
         if state != "ready":
             return json_response(body, Code.NOT_READY.status, {"Retry-After": "1"})
         return json_response(body)
@@ -111,8 +120,11 @@ class Handlers:
                 "state": self._daemon.state(),
                 "version": sidecar.__version__,
                 "pid": os.getpid(),
+                "rssBytes": psutil.Process().memory_info().rss,
                 "uptimeSeconds": round(time.time() - self._daemon.started_at, 1),
                 "socket": str(settings.socket),
+                "stateDir": str(settings.state_dir),
+                "config": str(settings.path) if settings.path else None,
                 "agents": [agent.status() for agent in self._daemon.fleet],
                 "worker": self._daemon.worker_status(),
                 "notices": [
@@ -131,6 +143,17 @@ class Handlers:
     async def agent_status(self, request: Request) -> Response:
         """One agent in full."""
         return json_response(self._agent(request).status())
+
+    async def environment(self, request: Request) -> Response:
+        """The variables that let a person's own qmd use the same index."""
+        agent = self._agent(request)
+        if agent.environment is None:
+            raise GatewayError(
+                Code.NO_QMD,
+                "this agent is searched without qmd, so there is no index for a qmd to share",
+                hint='set memory.backend to "qmd" or "auto"',
+            )
+        return json_response({"environment": dict(agent.environment)})
 
     async def memory_search(self, request: Request) -> Response:
         """Search one agent's memory."""

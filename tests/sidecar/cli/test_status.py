@@ -1,14 +1,17 @@
-"""`qmd-sidecar status`, `agents`, `sync`, `version`."""
+"""`qmd-sidecar status`, `sync`, `version`."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from typing import Any
 
 import pytest
 
 from sidecar import __version__
+from sidecar.cli.columns import cell_width
 from tests.sidecar.cli.conftest import Run
 from tests.sidecar.cli.fake_daemon import FakeDaemon
 
@@ -22,7 +25,8 @@ def agent(**changes: Any) -> dict[str, Any]:
         "workspace": "/w/main",
         "state": "ready",
         "backend": "qmd",
-        "documents": 12,
+        "breaker": {"of": "qmd", "state": "closed", "optional": False},
+        "documents": 1200,
         "lastSync": {
             "at": time.time() - 190,
             "engine": "qmd",
@@ -32,7 +36,7 @@ def agent(**changes: Any) -> dict[str, Any]:
             "tookMs": 341.7,
         },
         "nextUpdateAt": time.time() + 130,
-        "engines": {"qmd": {"version": "2.8.3", "ready": True, "sizeBytes": 2048, "held": [], "lastError": "locked"}},
+        "engines": {"qmd": {"version": "2.8.3", "ready": True, "resident": {"pid": 77, "rssBytes": 74 * 2**20}}},
         "roots": [
             {"name": "memory-dir", "kind": "daily", "path": "/w/main/memory", "pattern": "**/*.md", "shown": "m/"}
         ],
@@ -47,8 +51,11 @@ def whole(*agents: dict[str, Any], **changes: Any) -> dict[str, Any]:
         "state": "ready",
         "version": "0.1.0",
         "pid": 4242,
+        "rssBytes": 93 * 1024 * 1024,
         "uptimeSeconds": 7300.2,
         "socket": "/run/x.sock",
+        "stateDir": "/state",
+        "config": None,
         "agents": list(agents),
         "worker": {"state": "running", "pid": 4243, "rssBytes": 61 * 1024 * 1024},
         "notices": [],
@@ -57,46 +64,142 @@ def whole(*agents: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 
 def test_status_is_one_screen(run: Run, daemon: FakeDaemon) -> None:
-    """The daemon, its worker and one line per agent, with times in the words of a person."""
+    """The daemon, one row per agent, its places; with times in the words of a person."""
     daemon.routes["GET", "/v1/status"] = (
         200,
-        whole(agent(), agent(id="ops", pending={"files": 3, "oldestSeconds": 9})),
+        whole(agent(), agent(id="ops", state="indexing", pending={"files": 3, "oldestSeconds": 9})),
     )
     result = run("status")
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
-        "qmd-sidecar 0.1.0  ready  pid 4242  up 2h",
-        "socket  /run/x.sock",
-        "worker  running (pid 4243, 61 MB)",
+        "qmd-sidecar 0.1.0  ready  pid 4242  up 2h  93 MB",
         "",
-        "AGENT  STATE  ENGINE  DOCS  PENDING  LAST UPDATE  NEXT",
-        "main   ready  qmd     12    0        3m ago       in 2m",
-        "ops    ready  qmd     12    3        3m ago       in 2m",
+        "AGENT  STATE       BACKEND     DOCS  PENDING  UPDATED  NEXT   MEMORY",
+        "main   ● ready     qmd 2.8.3  1,200        0  3m ago   in 2m   74 MB",
+        "ops    ◐ indexing  qmd 2.8.3  1,200        3  3m ago   in 2m   74 MB",
+        "",
+        "worker  running, pid 4243, 61 MB",
+        "socket  /run/x.sock",
+        "state   /state",
     ]
 
 
+def test_the_row_of_a_fallen_agent_says_why(run: Run, daemon: FakeDaemon) -> None:
+    """The engine that answers, with the reason why it is not the first choice."""
+    daemon.routes["GET", "/v1/status"] = (200, whole(fallen_agent()))
+    assert "▲ degraded  builtin ← bad output" in run("status").stdout
+
+
 def test_every_problem_comes_with_its_remedy(run: Run, daemon: FakeDaemon) -> None:
-    """A fallback and a notice stand below the table, each with why and what to do."""
-    fallen = agent(
-        state="degraded",
-        backend="builtin",
-        fallback={"from": "qmd", "reason": "missing", "since": time.time() - 60},
-        notices=[NOTICE],
-    )
-    daemon.routes["GET", "/v1/status"] = (200, whole(fallen))
+    """A fallback and a notice stand below the table, each with why, for how long, and what to do."""
+    daemon.routes["GET", "/v1/status"] = (200, whole(fallen_agent(notices=[NOTICE])))
     out = run("status").stdout
-    assert "main: builtin answers instead of qmd: qmd was not found on PATH (since 1m ago)" in out
-    assert "main: keywords only\n  try: pip install 'qmd-sidecar[static]'" in out
+    assert "▲ main: builtin answers instead of qmd: qmd answered with something unreadable (for 1m, next probe" in out
+    assert "  try: npm install -g @tobilu/qmd@latest\n" in out
+    assert "▲ main: keywords only\n  try: pip install 'qmd-sidecar[static]'" in out
 
 
-def test_status_of_one_agent_lists_its_folders(run: Run, daemon: FakeDaemon) -> None:
-    """With a name, the roots, the engines and the last sync are shown."""
-    daemon.routes["GET", "/v1/agents/main/status"] = (200, agent())
+def fallen_agent(**changes: Any) -> dict[str, Any]:
+    """An agent whose qmd talks nonsense."""
+    fallback = {"from": "qmd", "reason": "bad_output", "since": time.time() - 60}
+    breaker = {"of": "qmd", "state": "open", "optional": False, "nextProbeAt": time.time() + 100}
+    return agent(state="degraded", backend="builtin", fallback=fallback, breaker=breaker, **changes)
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 100])
+def test_the_table_fits_the_screen(run: Run, daemon: FakeDaemon, columns: int) -> None:
+    """On a narrow screen columns give way, the agent and its state stay."""
+    daemon.routes["GET", "/v1/status"] = (200, whole(agent(id="research-assistant-berlin"), agent(id="漢字" * 12)))
+    rows = run("status", COLUMNS=str(columns)).stdout.splitlines()[2:5]
+    assert all(cell_width(row) <= columns for row in rows)
+    assert rows[1].startswith("researc")
+    assert "ready" in rows[1]
+
+
+def test_without_a_width_nothing_is_cut(run: Run, daemon: FakeDaemon) -> None:
+    """Into a pipe goes the whole id."""
+    daemon.routes["GET", "/v1/status"] = (200, whole(agent(id="a" * 200)))
+    assert "a" * 200 in run("status", COLUMNS="").stdout
+
+
+def test_an_ascii_stream_gets_ascii_signs(environ: dict[str, str], daemon: FakeDaemon) -> None:
+    """No sign is turned into an escape or a question mark."""
+    daemon.routes["GET", "/v1/status"] = (200, whole(fallen_agent()))
+    command = [sys.executable, "-m", "sidecar", "status"]
+    done = subprocess.run(command, env=environ | {"PYTHONIOENCODING": "ascii"}, capture_output=True, timeout=60)
+    assert b"! degraded  builtin <- bad output" in done.stdout
+
+
+def test_states_have_colours_on_a_terminal(run: Run, daemon: FakeDaemon) -> None:
+    """Words always, colour on top."""
+    daemon.routes["GET", "/v1/status"] = (200, whole(agent(), agent(id="x", state="unavailable")))
+    out = run("status", NO_COLOR="", FORCE_COLOR="1").stdout
+    assert "\x1b[32m● ready" in out
+    assert "\x1b[31m✖ unavailable\x1b[0m" in out
+
+
+def test_a_stopped_worker_is_no_trouble(run: Run, daemon: FakeDaemon) -> None:
+    """It is retired when there is nothing to do, and the screen says so."""
+    daemon.routes["GET", "/v1/status"] = (200, whole(agent(), worker={"state": "stopped", "calls": 0}))
+    assert "worker  stopped, starts when there is work" in run("status").stdout
+
+
+def test_status_of_one_agent_shows_everything(run: Run, daemon: FakeDaemon) -> None:
+    """With a name, all that its engines report: one labelled line each."""
+    now = time.time()
+    qmd = {
+        "version": "2.8.3",
+        "binary": "/opt/qmd",
+        "mode": "query",
+        "ready": True,
+        "documents": 1200,
+        "resident": {"state": "idle", "pid": 77, "rssBytes": 74 * 2**20, "startedAt": now - 4000, "calls": 17},
+        "processes": [77, 78],
+        "vectorsPending": 12,
+        "models": {"embed": True, "rerank": False},
+        "lastUpdate": {"at": now - 190, "result": "ok", "lastGoodAt": now - 190},
+        "lastEmbed": {
+            "at": now - 620,
+            "result": "model_missing",
+            "lastGoodAt": now - 90_000,
+            "nextAttemptAt": now + 250,
+        },
+        "held": [{"name": "vault", "reason": "missing"}],
+        "ignored": {"count": 14, "sample": ["node_modules/a.md"]},
+    }
+    builtin = {"chunks": 4821, "vectors": 4821, "dims": 256, "vectorStore": "vec0", "skipped": {"a.md": "not UTF-8"}}
+    breaker = {"of": "qmd", "state": "open", "reason": "locked", "since": now - 61, "nextProbeAt": now + 61}
+    status = agent(engines={"qmd": qmd, "builtin": builtin}, breaker=breaker, pending={"files": 2, "oldestSeconds": 9})
+    daemon.routes["GET", "/v1/agents/main/status"] = (200, status)
+    lines = [" ".join(line.split()) for line in run("status", "main").stdout.splitlines()]
+    for expected in (
+        "workspace /w/main",
+        "updated 3m ago by qmd: 2 changed, 1 removed, 342 ms",
+        "pending 2 files, the oldest for 9s",
+        "breaker open for 1m: qmd's index is locked by another process; next probe in 1m",
+        "binary /opt/qmd",
+        "index 1,200 documents",
+        "vectors 12 pending",
+        "models embed present, rerank missing",
+        "resident idle, pid 77, 74 MB, started 1h ago, 17 calls",
+        "processes 77, 78",
+        "update 3m ago: ok",
+        "embed 10m ago: model missing; last good 1d ago; next attempt in 4m",
+        "held vault (missing)",
+        "ignored 14 files by rule: node_modules/a.md",
+        "vectors 4,821 of 256 dimensions in vec0",
+        "skipped a.md: not UTF-8",
+        "memory-dir daily /w/main/memory/**/*.md",
+    ):
+        assert expected in lines
+
+
+def test_what_an_engine_does_not_report_is_not_shown(run: Run, daemon: FakeDaemon) -> None:
+    """No label stands without a fact."""
+    daemon.routes["GET", "/v1/agents/main/status"] = (200, {"id": "main", "state": "ready", "engines": {"qmd": {}}})
     out = run("status", "main").stdout
-    assert "workspace  /w/main" in out
-    assert "memory-dir  daily  /w/main/memory/**/*.md" in out
-    assert "qmd: version 2.8.3, ready yes, sizeBytes 2 KB, lastError qmd's index is locked by another process" in out
-    assert "3m ago, qmd: 2 changed, 1 removed, 342 ms" in out
+    assert "qmd" in out
+    assert not any(label in out for label in ("resident", "embed", "held", "breaker", "version", "None"))
 
 
 def test_a_status_with_hardly_any_fields_is_still_shown(run: Run, daemon: FakeDaemon) -> None:
@@ -104,18 +207,19 @@ def test_a_status_with_hardly_any_fields_is_still_shown(run: Run, daemon: FakeDa
     daemon.routes["GET", "/v1/status"] = (200, {"state": "starting", "agents": [{"id": "main", "state": "indexing"}]})
     result = run("status")
     assert result.exit_code == 0
-    assert "main   indexing  -       -     0        -            -" in result.stdout
+    assert "main   ◐ indexing  -           -        0  -        -          -" in result.stdout
+
+
+def test_what_an_agent_is_called_cannot_take_over_the_terminal(run: Run, daemon: FakeDaemon) -> None:
+    """Ids, messages and paths are data."""
+    daemon.routes["GET", "/v1/status"] = (200, whole(agent(id="a\x1b[2J", notices=[{"message": "b\x1b[2J"}])))
+    assert "\x1b" not in run("status").stdout
 
 
 def test_status_json_is_the_reply_itself(run: Run, daemon: FakeDaemon) -> None:
     """Programs get the daemon's own status."""
     daemon.routes["GET", "/v1/status"] = (200, whole())
     assert json.loads(run("status", "--json").stdout) == whole()
-
-
-def test_agents_lists_id_state_engine_and_workspace(run: Run, daemon: FakeDaemon) -> None:
-    """One line per agent."""
-    assert run("agents").stdout.splitlines()[1].split() == ["main", "ready", "qmd", "/w"]
 
 
 @pytest.mark.parametrize("name", ["sync", "index"])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+import os
+import termios
 
 import pytest
 
-from sidecar.cli.terminal import Style, ago, duration, printable, size, table, wants_colour
+from sidecar.cli.terminal import Style, ago, can_show, duration, printable, screen_width, size, wants_colour
 
 NOW = dt.datetime(2026, 11, 29, 12, 0, tzinfo=dt.UTC)
 
@@ -72,6 +74,30 @@ def test_spans_and_sizes_have_one_unit() -> None:
     assert [size(count) for count in (812, 61 * 2**20, 3 * 2**30)] == ["812 B", "61 MB", "3.0 GB"]
 
 
-def test_table_aligns_columns() -> None:
-    """Every column is as wide as its widest cell, and lines have no tail of blanks."""
-    assert table([("A", "B"), ("long", "x")]) == ["A     B", "long  x"]
+class Latin(Screen):
+    """A terminal whose locale spells only Western letters."""
+
+    encoding = "latin-1"
+
+
+def test_signs_fall_back_to_ascii_where_they_do_not_show() -> None:
+    """The stream's encoding decides, and so does a console that is known to lack them."""
+    assert can_show("●", io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), {})
+    assert not can_show("●", Latin(), {})
+    assert not can_show("●", Screen(), {"TERM": "linux"})
+    assert (Style(False).symbol("←"), Style(False, symbols=False).symbol("←")) == ("←", "<-")
+
+
+def test_a_pipe_has_no_width_unless_one_is_named() -> None:
+    """What goes into a file is not cut."""
+    assert screen_width(io.StringIO(), {}) is None
+    assert screen_width(io.StringIO(), {"COLUMNS": "72"}) == 72
+    assert screen_width(io.StringIO(), {"COLUMNS": "wide"}) is None
+
+
+def test_a_terminal_tells_its_own_width() -> None:
+    """Asked from the device, as `stty size` would."""
+    leader, follower = os.openpty()
+    with os.fdopen(leader, "rb"), os.fdopen(follower, "w") as stream:
+        termios.tcsetwinsize(stream.fileno(), (24, 97))
+        assert screen_width(stream, {}) == 97

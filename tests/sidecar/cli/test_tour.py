@@ -89,7 +89,7 @@ def test_the_tour_prints_answer_engine_socket_and_next_step(
         "backend": "builtin",
         "tookMs": 7,
     }
-    daemon.routes["GET", "/v1/agents/main/status"] = (200, {"engines": {"qmd": {"lastError": "missing"}}})
+    daemon.routes["GET", "/v1/agents/main/status"] = (200, {"engines": {"qmd": {"lastError": {"code": "missing"}}}})
     daemon.routes["POST", "/v1/agents/main/sync"] = (200, {"queued": False, "reports": []})
     daemon.routes["POST", "/v1/agents/main/memory_search"] = (200, reply)
     tour.ask(settings_of)
