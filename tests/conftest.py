@@ -1,17 +1,19 @@
-"""What every test needs to know: whether the real qmd is here."""
+"""What every test needs to know: whether the real qmd and a real model are here."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.running import QMD
+from tests.running import MODEL, QMD
 
 HAS_QMD = (QMD / ".bin" / "qmd").exists()
 
 
-def pytest_report_header() -> str:
-    """One visible line about the real qmd."""
-    return "real qmd: in .qmd" if HAS_QMD else "real qmd: MISSING, its tests are skipped (install npm, then: make qmd)"
+def pytest_report_header() -> list[str]:
+    """One visible line about the real qmd, and one about the model that it searches by meaning with."""
+    qmd = "in .qmd" if HAS_QMD else "MISSING, its tests are skipped (install npm, then: make qmd)"
+    model = "in .qmd" if MODEL.exists() else "MISSING, searches by meaning are not tested (make qmd)"
+    return [f"real qmd: {qmd}", f"real model: {model}"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -25,6 +25,8 @@ from sidecar.client import Client, ClientError
 
 REPOSITORY = Path(__file__).parent.parent
 QMD = REPOSITORY / ".qmd" / "node_modules"
+#: A real embedding model in GGUF form, where `make qmd` could make it.
+MODEL = REPOSITORY / ".qmd" / "minilm.gguf"
 START_DEADLINE_S = 60.0
 STOP_DEADLINE_S = 20.0
 

@@ -17,8 +17,7 @@ import pytest
 from sidecar.scheduler import JITTER_SHARE
 from tests.fleet import agents
 from tests.fleet.sampling import Samples, sampled
-from tests.real_qmd.test_meaning import MODEL
-from tests.running import Running, real_qmd_path, running, until
+from tests.running import MODEL, Running, real_qmd_path, running, until
 
 AGENTS = 30
 NAMES = [f"a{number}" for number in range(AGENTS)]

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.running import QMD, Running, real_qmd_path, running, until
+from tests.running import MODEL, Running, real_qmd_path, running, until
 
-MODEL = QMD.parent / "minilm.gguf"
 TIMEOUT_MS = 4000
 #: No content word of the question stands in the note that answers it.
 QUESTION = "which illness must the cook pay attention to?"
