@@ -88,7 +88,9 @@ class Agent:
         self._on_synced = on_synced
         self._wall = wall
         self._last: dict[str, LastSync] = {}
+        self._good: dict[str, LastSync] = {}
         self._syncing: dict[str, asyncio.Task[SyncReport]] = {}
+        self._queued: dict[str, asyncio.Task[SyncReport]] = {}
         self._unindexed: dict[str, dict[str, float]] = {name: {} for name in engines}
         self._planned: dict[str, asyncio.TimerHandle] = {}
         self._background: set[asyncio.Task[Any]] = set()
@@ -108,15 +110,16 @@ class Agent:
         """Whether conversations are part of this agent's memory."""
         return any(root.kind is Kind.SESSION for root in self.corpus.roots)
 
-    async def sync(self, request: SyncRequest) -> list[SyncReport]:
-        """Sync every engine. Raises `BackendError` when none of them could."""
-        results = await asyncio.gather(
-            *(self._sync_engine(name, request) for name in self._engines), return_exceptions=True
-        )
-        reports = [result for result in results if isinstance(result, SyncReport)]
-        if not reports:
-            raise next(result for result in results if isinstance(result, BaseException))
-        return reports
+    async def sync(self, request: SyncRequest) -> dict[str, SyncReport | BackendError]:
+        """Sync every engine; by name, what it did or why it could not."""
+        names = list(self._engines)
+        results = await asyncio.gather(*(self._sync_engine(name, request) for name in names), return_exceptions=True)
+        outcome: dict[str, SyncReport | BackendError] = {}
+        for name, result in zip(names, results, strict=True):
+            if not isinstance(result, SyncReport | BackendError):
+                raise result
+            outcome[name] = result
+        return outcome
 
     def changed(self, paths: frozenset[str]) -> None:
         """Files (shown paths) were written, made or removed: count them at once, sync when the writing settles."""
@@ -131,6 +134,24 @@ class Agent:
         if not unindexed:
             return None
         return Pending(files=len(unindexed), oldest_s=max(0.0, self._wall() - min(unindexed.values())))
+
+    def notices_about(self, engine: str) -> tuple[Notice, ...]:
+        """What a caller of that engine must know to read an empty list rightly."""
+        return (*self._missing_workspace(), *self._failed_sync(engine))
+
+    def _missing_workspace(self) -> tuple[Notice, ...]:
+        workspace = self.settings.workspace
+        if workspace.is_dir():
+            return ()
+        message = f"the workspace {workspace} of agent {self.id} does not exist"
+        return (Notice("workspace_missing", message, "create it, or correct agents.*.workspace"),)
+
+    def _failed_sync(self, engine: str) -> tuple[Notice, ...]:
+        last = self._last.get(engine)
+        if last is None or last.error is None:
+            return ()
+        message = f"the last sync of {engine} failed: {last.error.message}"
+        return (Notice("sync_failed", message, last.error.hint or "see `qmd-sidecar status`"),)
 
     def refresh(self, reason: str, *, settle_s: float = 0.0, pause_s: float = 0.0) -> None:
         """Sync in the background, each engine once, not before `settle_s` and not before its pause is over.
@@ -176,17 +197,34 @@ class Agent:
             return
 
     async def _sync_engine(self, name: str, request: SyncRequest) -> SyncReport:
-        """Join the sync under way, unless this one must do more than that one does."""
+        """Join the sync under way; one that must do more waits behind it, and is itself joined by its like."""
         running = self._syncing.get(name)
-        if running is not None and not request.force:
+        if running is None:
+            return await asyncio.shield(self._start(name, request))
+        if not request.force:
             return await asyncio.shield(running)
-        if running is not None:
+        queued = self._queued.get(name)
+        if queued is None:
+            queued = self._queued[name] = asyncio.create_task(self._after_running(name, request))
+        return await asyncio.shield(queued)
+
+    async def _after_running(self, name: str, request: SyncRequest) -> SyncReport:
+        while (running := self._syncing.get(name)) is not None:
             await asyncio.wait({running})
-        task = self._syncing[name] = asyncio.create_task(self._record(name, request))
-        task.add_done_callback(lambda done: self._syncing.pop(name, None) if self._syncing.get(name) is done else None)
-        return await asyncio.shield(task)
+        del self._queued[name]
+        return await asyncio.shield(self._start(name, request))
+
+    def _start(self, name: str, request: SyncRequest) -> asyncio.Task[SyncReport]:
+        self._syncing[name] = asyncio.create_task(self._record(name, request))
+        return self._syncing[name]
 
     async def _record(self, name: str, request: SyncRequest) -> SyncReport:
+        try:
+            return await self._synced(name, request)
+        finally:
+            del self._syncing[name]
+
+    async def _synced(self, name: str, request: SyncRequest) -> SyncReport:
         engine, _ = self._engines[name]
         before, started_at = self._last.get(name), self._wall()
         try:
@@ -201,7 +239,7 @@ class Agent:
                     "sync failed", extra={"fields": {"agent": self.id, "engine": name, "reason": error.failure}}
                 )
             raise
-        self._last[name] = LastSync(self._wall(), report=report)
+        self._last[name] = self._good[name] = LastSync(self._wall(), report=report)
         self._unindexed[name] = {path: at for path, at in self._unindexed[name].items() if at >= started_at}
         self._on_synced()
         if report.ran or (before is not None and before.error):
@@ -237,7 +275,9 @@ class Agent:
                 }
                 for root in self.corpus.roots
             ],
-            "notices": [notice_json(notice) for notice in (*self._notices, *status.notices)],
+            "notices": [
+                notice_json(notice) for notice in (*self._notices, *self._missing_workspace(), *status.notices)
+            ],
         }
 
     def _state(self, status: BackendStatus) -> AgentState:
@@ -265,11 +305,11 @@ class Agent:
         return {"ready": status.ready, "documents": status.documents, **status.detail, **syncing, **failed}
 
     def _last_sync(self) -> dict[str, Any]:
-        if not self._last:
+        """The newest sync that went well, of any engine; what failed since then stands with its engine."""
+        last = max(self._good.values(), key=lambda good: good.at, default=None)
+        if last is None or last.report is None:
             return {}
-        name, last = max(self._last.items(), key=lambda item: item[1].at)
-        report = report_json(last.report) if last.report else {"engine": name, "ran": False, "detail": last.failure}
-        return {"lastSync": {"at": last.at, **report}}
+        return {"lastSync": {"at": last.at, **report_json(last.report)}}
 
     @property
     def ready(self) -> bool:
@@ -280,7 +320,7 @@ class Agent:
         """End background work and close every engine."""
         for planned in self._planned.values():
             planned.cancel()
-        tasks = [*self._background, *self._syncing.values()]
+        tasks = [*self._background, *self._queued.values(), *self._syncing.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

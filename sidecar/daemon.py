@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import os
+import resource
 import signal
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -27,9 +30,9 @@ from sidecar.errors import StartupError
 from sidecar.exporting import export_job
 from sidecar.fleet import Fleet
 from sidecar.gateway.app import application
-from sidecar.gateway.listener import Listener, check_length, listen
+from sidecar.gateway.endpoint import Endpoint
+from sidecar.gateway.listener import check_length
 from sidecar.gateway.routes import DaemonView
-from sidecar.gateway.server import serve, server
 from sidecar.governor import Governor
 from sidecar.logs import logging_to
 from sidecar.places import POINTER, run_dirs
@@ -41,6 +44,10 @@ from sidecar.worker.process import Worker
 log = logging.getLogger(__name__)
 
 READERS = 4
+FILE_READERS = 2
+POOL_THREADS = ("reader", "file-reader")
+STUCK_THREADS_S = 2.0
+MAX_DESCRIPTORS = 8192
 TEND_INTERVAL_S = 15.0
 CLOSE_TIMEOUT_S = 10.0
 
@@ -49,17 +56,53 @@ OnReady = Callable[[Settings], None]
 
 def run(settings: Settings, *, log_level: str | None = None, on_ready: OnReady | None = None) -> int:
     """Run the daemon until it is told to stop; returns the exit code. `on_ready` is called on a thread of its own."""
+    # Whatever is made from here on, by us or by a library, is ours alone.
+    os.umask(0o077)
+    logs = settings.sidecar.log
+    file = Path(logs.file).expanduser() if logs.file else None
     try:
         check_length(settings.socket)
         private_folder(settings.state_dir)
-        logs = settings.sidecar.log
-        file = Path(logs.file).expanduser() if logs.file else None
         with logging_to(level=log_level or logs.level, file=file), StateLock(settings.state_dir):
             asyncio.run(Daemon(settings, environ=os.environ).serve(on_ready))
+            _leave_stuck_threads()
     except StartupError as error:
         print(error, file=sys.stderr)  # noqa: T201 - there is no log to say it in
         return error.exit_code
+    except OSError as error:
+        print(f"error: {error}\ntry: see whether {settings.state_dir} can be written", file=sys.stderr)  # noqa: T201
+        return 1
     return 0
+
+
+def _leave_stuck_threads() -> None:
+    """End the process past threads that a dead disk holds: the interpreter would wait for them for ever."""
+    threads = [thread for thread in threading.enumerate() if thread.name.startswith(POOL_THREADS)]
+    give_up_at = time.monotonic() + STUCK_THREADS_S
+    for thread in threads:
+        thread.join(max(0.0, give_up_at - time.monotonic()))
+    if any(thread.is_alive() for thread in threads):
+        log.warning("a thread is stuck in a file; leaving without it")
+        logging.shutdown()
+        os._exit(0)
+
+
+def _quiet_exceptions(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log what asyncio reports; without descriptors it would report every waiting connection, many times a second."""
+    error = context.get("exception")
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        log.error("no file descriptors left; connections have to wait")
+        return
+    loop.default_exception_handler(context)
+
+
+def _raise_descriptor_limit() -> None:
+    """Allow as many descriptors as the system lets us: each connection and each child's pipe is one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MAX_DESCRIPTORS)
+    if soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 class Daemon:
@@ -72,6 +115,10 @@ class Daemon:
         self._stopping = asyncio.Event()
         self._booted = asyncio.Event()
         self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
+        # Apart from searching: a caller may read from a disk that does not answer.
+        self._files = ThreadPoolExecutor(FILE_READERS, thread_name_prefix="file-reader")
+        self._endpoint: Endpoint | None = None
+        self._pointers: list[Path] = []
         self._scheduler = Scheduler()
         self._worker = Worker()
         resident = settings.memory.qmd.resident
@@ -84,43 +131,48 @@ class Daemon:
 
     async def serve(self, on_ready: OnReady | None) -> None:
         """Start, answer until told to stop, stop in order. Raises `StartupError` before anything is served."""
+        _raise_descriptor_limit()
         loop = asyncio.get_running_loop()
+        loop.set_exception_handler(_quiet_exceptions)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_stop_signal, number)
         loop.add_signal_handler(signal.SIGHUP, self._on_hangup)
         socket = self._settings.sidecar.socket
-        listener = listen(self._settings.socket, mode=socket.mode, group=socket.group)
-        try:
-            self._fleet = Fleet(self._build_agents())
-            await self._serve_on(listener, on_ready)
-        finally:
-            listener.close()
+        self._fleet = Fleet(self._build_agents())
+        self._endpoint = Endpoint(
+            application(self._view()),
+            self._settings.socket,
+            mode=socket.mode,
+            group=socket.group,
+            extra_uids=socket.allow_uids,
+        )
+        await self._serve(self._endpoint, on_ready)
 
-    async def _serve_on(self, listener: Listener, on_ready: OnReady | None) -> None:
-        running = server(application(self._view()), extra_uids=self._settings.sidecar.socket.allow_uids)
-        serving = asyncio.create_task(serve(running, listener))
-        pointers = self._write_pointers()
+    async def _serve(self, endpoint: Endpoint, on_ready: OnReady | None) -> None:
+        endpoint.start()
+        self._scheduler.every(TEND_INTERVAL_S, "socket.tend", endpoint.tend)
         self._scheduler.start()
         background = [asyncio.create_task(self._boot(on_ready)), asyncio.create_task(self._watching().run())]
         try:
-            await asyncio.wait({serving, asyncio.create_task(self._stopping.wait())}, return_when="FIRST_COMPLETED")
+            self._write_pointers()
+            await self._stopping.wait()
             log.info("stopping")
         finally:
             self._stopping.set()
             self._scheduler.stop()
-            running.should_exit = True
             for task in background:
                 task.cancel()
-            await asyncio.gather(serving, *background, return_exceptions=True)
+            await asyncio.gather(*background, return_exceptions=True)
+            await endpoint.close()
             await self._close()
-            self._remove_pointers(pointers)
+            self._remove_pointers()
         log.info("stopped")
 
     def _view(self) -> DaemonView:
         return DaemonView(
             settings=self._settings,
             fleet=self._fleet,
-            pool=self._pool,
+            files=self._files,
             started_at=self._started_at,
             state=self._state,
             worker_status=self._worker.status,
@@ -156,11 +208,16 @@ class Daemon:
             before_sync=self._exporting(settings),
             on_synced=engines.on_synced,
             environment=engines.qmd_environment,
-            next_update=lambda: self._scheduler.next_run(f"{settings.id}.update"),
+            next_update=lambda: self._next_update(settings.id),
         )
         if agent.enabled:
             self._schedule(agent, settings, engines)
         return agent
+
+    def _next_update(self, agent_id: str) -> float | None:
+        """When the first of an agent's engines is brought up to date next, in Unix seconds."""
+        runs = (self._scheduler.next_run(f"{agent_id}.{job}") for job in ("update", "index"))
+        return min((run for run in runs if run is not None), default=None)
 
     def _exporting(self, settings: AgentSettings) -> Callable[[], Awaitable[None]] | None:
         """What turns an agent's new conversations into files before an index looks for them."""
@@ -214,7 +271,7 @@ class Daemon:
         corpora = {agent_id: agent.corpus for agent_id, agent in agents.items()}
         return Watching(corpora, lambda agent_id, paths: agents[agent_id].changed(paths))
 
-    def _write_pointers(self) -> list[Path]:
+    def _write_pointers(self) -> None:
         """Tell clients of this user where we are: in the shared runtime folder, and in our own state folder."""
         content = orjson.dumps(
             {
@@ -225,14 +282,14 @@ class Daemon:
                 "startedAt": self._started_at,
             }
         )
-        pointers = [private_folder(folder) / POINTER for folder in run_dirs(self._environ, self._settings.state_dir)]
-        for pointer in pointers:
+        for folder in run_dirs(self._environ, self._settings.state_dir):
+            pointer = private_folder(folder) / POINTER
             write_atomically(pointer, content)
-        return pointers
+            self._pointers.append(pointer)
 
-    def _remove_pointers(self, pointers: Iterable[Path]) -> None:
+    def _remove_pointers(self) -> None:
         """Remove what we wrote, unless another daemon of this user has written its own since."""
-        for pointer in pointers:
+        for pointer in self._pointers:
             with contextlib.suppress(OSError, ValueError):
                 if orjson.loads(pointer.read_bytes())["pid"] == os.getpid():
                     pointer.unlink()
@@ -240,7 +297,9 @@ class Daemon:
     def _on_stop_signal(self, number: int) -> None:
         if self._stopping.is_set():
             # The second time means now. Children hang on pipes of ours and end with us.
-            self._settings.socket.unlink(missing_ok=True)
+            if self._endpoint is not None:
+                self._endpoint.abandon()
+            self._remove_pointers()
             os._exit(128 + number)
         self._stopping.set()
 
@@ -254,4 +313,5 @@ class Daemon:
                 await self._fleet.close()
                 await self._residents.close()
                 await self._worker.close()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._pool, self._files):
+            pool.shutdown(wait=False, cancel_futures=True)

@@ -18,6 +18,8 @@ from typing import Any, TextIO
 
 import orjson
 
+from sidecar.errors import StartupError
+
 MAX_FILE_BYTES = 10_000_000
 KEPT_FILES = 3
 #: Libraries that narrate; their warnings still pass.
@@ -52,18 +54,33 @@ class Plain(logging.Formatter):
         return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
 
 
+def _rotated(file: Path) -> logging.Handler:
+    try:
+        handler = logging.handlers.RotatingFileHandler(
+            file, maxBytes=MAX_FILE_BYTES, backupCount=KEPT_FILES, encoding="utf-8"
+        )
+    except OSError as error:
+        raise StartupError(
+            "log_unusable",
+            f"cannot write the log {file}: {error.strerror}",
+            hint="correct sidecar.log.file",
+            exit_code=78,
+        ) from error
+    handler.setFormatter(JsonLines())
+    return handler
+
+
 @contextmanager
 def logging_to(stream: TextIO | None = None, *, level: str = "info", file: Path | None = None) -> Iterator[None]:
-    """Log to `stream` (standard error) and, when given, to a rotated file, until the block ends."""
+    """Log to `stream` (standard error) and, when given, to a rotated file, until the block ends.
+
+    Raises `StartupError` when the file cannot be written.
+    """
     stream = stream or sys.stderr
     sinks: list[logging.Handler] = [logging.StreamHandler(stream)]
     sinks[0].setFormatter(Plain() if stream.isatty() else JsonLines())
     if file is not None:
-        rotated = logging.handlers.RotatingFileHandler(
-            file, maxBytes=MAX_FILE_BYTES, backupCount=KEPT_FILES, encoding="utf-8"
-        )
-        rotated.setFormatter(JsonLines())
-        sinks.append(rotated)
+        sinks.append(_rotated(file))
     handler = logging.handlers.QueueHandler(queue.SimpleQueue())
     listener = logging.handlers.QueueListener(handler.queue, *sinks)
     root = logging.getLogger()

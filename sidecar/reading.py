@@ -1,26 +1,47 @@
-"""The `memory_get` path: find the file in the corpus, open it safely, cut whole lines, say how to go on."""
+"""The `memory_get` path: scope -> the file in the corpus -> opened safely -> whole lines -> how to go on."""
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 import errno
 import os
+import re
 from collections.abc import Iterator
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from backends.corpus import Corpus, Located, open_regular
+from backends.corpus import Corpus, Kind, Located, open_regular
+from sidecar.admission import admit, denied_json
+from sidecar.agents import Agent
+from sidecar.config import Settings
+from sidecar.exporting import sessions_visible
 
 DEFAULT_LINES = 200
 MAX_CHARS = 12_000
+#: A file is looked through up to here: more than any note, and little enough to be done in a moment.
+MAX_SCANNED_BYTES = 64 * 2**20
+TIMEOUT_S = 10.0
 #: A line is read up to this many bytes: more than `MAX_CHARS` code points can need.
 MAX_LINE_BYTES = MAX_CHARS * 4 + 4
 
 
 class PathNotAllowedError(Exception):
     """The path is not one that the agent's roots hold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRequest:
+    """What a caller wants to read; `start` is a 1-based line."""
+
+    path: str
+    start: int | None = None
+    lines: int | None = None
+    session_key: str | None = None
+    parent_session_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +54,48 @@ class Excerpt:
     lines: int
     truncated: bool = False
     next_from: int | None = None
+
+
+async def get(agent: Agent, request: ReadRequest, settings: Settings, pool: Executor) -> dict[str, Any]:
+    """Answer one read. Raises `PathNotAllowedError`, `TimeoutError`, and `OSError` for what the disk cannot give."""
+    if not agent.enabled:
+        error = "memory search is disabled for this agent"
+        return {"path": request.path, "text": "", "disabled": True, "error": error}
+    decision = admit(agent, request.session_key, request.parent_session_key, door="get")
+    if not decision.allowed:
+        return {"path": request.path, "text": "", "outcome": "denied", "denied": denied_json(decision)}
+    path, start, lines = _place(request)
+    located = locate(agent.corpus, path)
+    if located.root.kind is Kind.SESSION and not sessions_visible(settings, decision):
+        raise PathNotAllowedError
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(TIMEOUT_S):
+        excerpt = await loop.run_in_executor(pool, lambda: read(located, start=start, lines=lines))
+    return {"path": located.path, "text": ""} if excerpt is None else _excerpt_json(excerpt)
+
+
+_CITATION = re.compile(r"(?P<path>.+\.md)#L(?P<first>\d{1,9})(?:-L?(?P<last>\d{1,9}))?", re.IGNORECASE)
+
+
+def _place(request: ReadRequest) -> tuple[str, int, int]:
+    """Path, first line and number of lines; a citation such as `memory/a.md#L3-L7` names all three."""
+    cited = _CITATION.fullmatch(request.path)
+    if cited is None:
+        return request.path, request.start or 1, request.lines or DEFAULT_LINES
+    first = max(1, int(cited["first"]))
+    last = max(first, int(cited["last"] or first))
+    return cited["path"], request.start or first, request.lines or last - first + 1
+
+
+def _excerpt_json(excerpt: Excerpt) -> dict[str, Any]:
+    return {
+        "path": excerpt.path,
+        "text": excerpt.text,
+        "from": excerpt.start,
+        "lines": excerpt.lines,
+        **({"truncated": True} if excerpt.truncated else {}),
+        **({"nextFrom": excerpt.next_from} if excerpt.next_from else {}),
+    }
 
 
 def locate(corpus: Corpus, path: str) -> Located:
@@ -105,15 +168,24 @@ def _excerpt(path: str, kept: list[str], start: int, *, next_from: int | None, c
 
 
 def _lines(stream: BinaryIO) -> Iterator[str]:
-    """The lines of a file without their ends, each at most `MAX_LINE_BYTES`; nothing longer is ever held."""
+    """The lines of a file without their ends, each at most `MAX_LINE_BYTES`; nothing longer is ever held.
+
+    Raises `OSError` (`EFBIG`) beyond `MAX_SCANNED_BYTES`.
+    """
     piece = stream.readline(MAX_LINE_BYTES).removeprefix(codecs.BOM_UTF8)
     while piece:
         if not piece.endswith(b"\n"):
             _skip_rest_of_line(stream, piece)
         yield piece.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", errors="replace")
-        piece = stream.readline(MAX_LINE_BYTES)
+        piece = _bounded_line(stream)
+
+
+def _bounded_line(stream: BinaryIO) -> bytes:
+    if stream.tell() > MAX_SCANNED_BYTES:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    return stream.readline(MAX_LINE_BYTES)
 
 
 def _skip_rest_of_line(stream: BinaryIO, piece: bytes) -> None:
     while piece and not piece.endswith(b"\n"):
-        piece = stream.readline(MAX_LINE_BYTES)
+        piece = _bounded_line(stream)

@@ -15,8 +15,9 @@ from datetime import date
 from enum import StrEnum
 from typing import Any, Literal
 
-from backends.base import Answer, BackendError, Hit, Mode, Notice, Query, Source
-from scope import Decision, decide
+from backends.base import Answer, BackendError, Failure, Hit, Mode, Notice, Query, Source
+from scope import Decision
+from sidecar.admission import admit, denied_json
 from sidecar.agents import Agent, fallback_json, notice_json, pending_json
 from sidecar.config import Memory, Settings
 from sidecar.exporting import sessions_visible
@@ -70,14 +71,8 @@ async def search(agent: Agent, request: SearchRequest, settings: Settings) -> di
     memory = settings.memory
     if not agent.enabled:
         return _disabled(memory)
-    decision = decide(
-        agent.policy,
-        agent_id=agent.id,
-        session_key=request.session_key,
-        parent_session_key=request.parent_session_key,
-    )
+    decision = admit(agent, request.session_key, request.parent_session_key, door="search")
     if not decision.allowed:
-        log_denial(agent.id, decision, door="search")
         return {**_empty(memory, Outcome.DENIED), "denied": denied_json(decision)}
     cite = _cites(memory, decision)
     query, notices = _query(agent, request, memory, cite=cite)
@@ -86,28 +81,18 @@ async def search(agent: Agent, request: SearchRequest, settings: Settings) -> di
         answer = await agent.search.search(query)
     except BackendError as error:
         log.warning("search failed", extra={"fields": {"agent": agent.id, "reason": error.failure}})
+        # An index that is lost comes back by a sync, and nobody else may ask for one.
+        agent.refresh("failed search")
         return _unavailable(memory, error)
-    answer = replace(answer, pending=answer.pending or agent.pending(answer.engine))
     sync = agent.settings.search.sync
     if sync.on_search:
         agent.refresh("search", pause_s=SEARCH_SYNC_PAUSE_S if sync.watch else 0.0)
+    answer = replace(
+        answer,
+        pending=answer.pending or agent.pending(answer.engine),
+        notices=(*answer.notices, *agent.notices_about(answer.engine)),
+    )
     return _reply(answer, memory, cite=cite, notices=notices)
-
-
-def log_denial(agent_id: str, decision: Decision, *, door: str) -> None:
-    """The one warning that tells an operator why a chat gets nothing."""
-    fields = {"agent": agent_id, "door": door, "channel": decision.channel, "chatType": decision.chat_type}
-    log.warning("denied by scope", extra={"fields": {**fields, "kind": decision.kind, "rule": decision.rule}})
-
-
-def denied_json(decision: Decision) -> dict[str, Any]:
-    """`{rule, channel, chatType, kind}`: about the caller and the policy, never about what exists."""
-    return {
-        "rule": decision.rule,
-        "channel": decision.channel,
-        "chatType": decision.chat_type,
-        "kind": decision.kind,
-    }
 
 
 def _query(agent: Agent, request: SearchRequest, memory: Memory, *, cite: bool) -> tuple[Query, list[Notice]]:
@@ -232,6 +217,9 @@ def _disabled(memory: Memory) -> dict[str, Any]:
     }
 
 
+_ACTIONS = {Failure.TIMEOUT: "Retry; raise timeoutMs if it goes on.", Failure.LOCKED: "Retry in a moment."}
+
+
 def _unavailable(memory: Memory, error: BackendError) -> dict[str, Any]:
     return {
         **_empty(memory, Outcome.UNAVAILABLE),
@@ -240,5 +228,5 @@ def _unavailable(memory: Memory, error: BackendError) -> dict[str, Any]:
         "error": error.message,
         "reason": error.failure,
         "warning": "Memory search is unavailable: no engine could answer.",
-        "action": error.hint or "Run `qmd-sidecar status` on the host and retry memory_search.",
+        "action": error.hint or _ACTIONS.get(error.failure, "Run `qmd-sidecar status` on the host and retry."),
     }

@@ -1,4 +1,4 @@
-"""The ASGI application: request ids, overload, errors and one log line a request, around the routes."""
+"""The ASGI application: request ids, errors and one log line a request, around the routes."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from starlette.routing import Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sidecar.gateway.errors import Code, GatewayError, envelope
+from sidecar.gateway.places import Places
 from sidecar.gateway.routes import DaemonView, routes
 
 log = logging.getLogger(__name__)
@@ -28,15 +29,15 @@ UNLOGGED = frozenset({"/livez", "/readyz"})
 def application(daemon: DaemonView) -> ASGIApp:
     """The gateway as one ASGI application."""
     handlers = {GatewayError: _refused, HTTPException: _no_route}
-    return Front(ExceptionMiddleware(Router(routes(daemon)), handlers=handlers))
+    return Front(ExceptionMiddleware(Router(routes(daemon), redirect_slashes=False), handlers=handlers))
 
 
 class Front:
-    """Gives every request an id, refuses more than can be served, and writes one line when it is over."""
+    """Gives every request an id, and writes one line when it is over."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._in_flight = 0
+        self._places = Places(MAX_IN_FLIGHT)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -57,18 +58,14 @@ class Front:
             await send(message)
 
         started = time.perf_counter()
-        self._in_flight += 1
+        scope["state"]["places"] = self._places
         try:
-            if self._in_flight > MAX_IN_FLIGHT:
-                await _overloaded(request_id)(scope, receive, send_with_id)
-            else:
-                await self._app(scope, receive, send_with_id)
+            await self._app(scope, receive, send_with_id)
         except Exception:
             log.exception("request crashed", extra={"fields": {"requestId": request_id}})
             if not status:
                 await _crashed(request_id)(scope, receive, send_with_id)
         finally:
-            self._in_flight -= 1
             _log_request(scope, request_id, status, time.perf_counter() - started)
 
 
@@ -88,13 +85,6 @@ def _request_id(scope: Scope) -> str:
             if _REQUEST_ID.fullmatch(text):
                 return str(text)
     return uuid.uuid4().hex[:16]
-
-
-def _overloaded(request_id: str) -> Response:
-    error = GatewayError(
-        Code.OVERLOADED, "too many requests at once", hint="try again in a second", headers={"Retry-After": "1"}
-    )
-    return envelope(error, request_id)
 
 
 async def _refused(request: Request, error: Exception) -> Response:

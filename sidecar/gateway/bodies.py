@@ -6,7 +6,7 @@ from datetime import date
 from typing import Annotated, Any, Literal, TypeVar
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
 
 from sidecar.gateway.errors import Code, GatewayError
@@ -36,6 +36,15 @@ class Caller(Body):
 SessionKeyText = Annotated[str, Field(max_length=20_000)]
 
 
+def _iso(value: Any) -> date:
+    if not isinstance(value, str):
+        raise ValueError("must be a date such as 2026-01-31")  # noqa: TRY004 - pydantic turns ValueErrors into findings
+    return date.fromisoformat(value)
+
+
+Day = Annotated[date, BeforeValidator(_iso)]
+
+
 class SearchBody(Body):
     """`POST /v1/agents/{id}/memory_search`."""
 
@@ -48,8 +57,8 @@ class SearchBody(Body):
     caller: Caller | None = None
     corpus: Literal["all", "memory", "sessions"] = "all"
     mode: Literal["search", "vsearch", "query"] | None = None
-    after: Annotated[date, Field(strict=False)] | None = None
-    before: Annotated[date, Field(strict=False)] | None = None
+    after: Day | None = None
+    before: Day | None = None
     timeout_ms: Annotated[int, Field(ge=1, le=600_000)] | None = None
     explain: bool = False
 
@@ -95,14 +104,19 @@ def parse(model: type[AnyBody], raw: bytes) -> AnyBody:
     try:
         return model.model_validate(value)
     except ValidationError as error:
+        findings = _findings(error)
+        first = findings[0]
         raise GatewayError(
             Code.INVALID_REQUEST,
-            "the body does not have the shape that this route takes",
-            hint="see `details`; unknown fields are refused",
-            details=_findings(error),
+            f"{first['field'] or 'the body'}: {first['message']}",
+            hint="correct the fields in `details`; fields that this route does not know are refused",
+            details=findings,
         ) from None
 
 
 def _findings(error: ValidationError) -> list[dict[str, str]]:
     rows = error.errors(include_url=False, include_context=False, include_input=False)
-    return [{"field": ".".join(str(part) for part in row["loc"]), "message": row["msg"]} for row in rows[:20]]
+    return [
+        {"field": ".".join(map(str, row["loc"]))[:200], "message": row["msg"].removeprefix("Value error, ")}
+        for row in rows[:20]
+    ]

@@ -28,9 +28,11 @@ class Code(Enum):
     NO_QMD = ("no_qmd", 404)
     NOT_FOUND = ("not_found", 404)
     METHOD_NOT_ALLOWED = ("method_not_allowed", 405)
+    REQUEST_TIMEOUT = ("request_timeout", 408)
     BODY_TOO_LARGE = ("body_too_large", 413)
     OVERLOADED = ("overloaded", 503)
     NOT_READY = ("not_ready", 503)
+    TIMEOUT = ("timeout", 504)
     INTERNAL = ("internal", 500)
 
     def __init__(self, label: str, status: int) -> None:

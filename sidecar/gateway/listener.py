@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from sidecar.errors import StartupError
+from sidecar.state import private_folder
 
 #: `sun_path` with its terminating NUL.
 MAX_PATH_BYTES = 103 if sys.platform == "darwin" else 107
@@ -25,17 +26,23 @@ class Listener:
         self.path = path
         self._identity = _identity(path)
 
+    @property
+    def in_place(self) -> bool:
+        """Whether the file is still the one that names this socket."""
+        return self._identity is not None and _identity(self.path) == self._identity
+
     def close(self) -> None:
         """Close, and remove the file unless somebody else has put theirs in its place."""
         self.sock.close()
-        if self._identity is not None and _identity(self.path) == self._identity:
+        if self.in_place:
             self.path.unlink(missing_ok=True)
 
 
 def listen(path: Path, *, mode: int = 0o600, group: str | None = None) -> Listener:
     """Bind and listen. Raises `StartupError` when the path is too long, taken or not ours to take."""
     check_length(path)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Private when we make it; a folder that is there, such as /tmp, belongs to somebody else.
+    private_folder(path.parent)
     _clear_stale(path)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     # The mask makes the file owner-only at birth; a chmod afterwards would leave a moment in between.
@@ -44,17 +51,25 @@ def listen(path: Path, *, mode: int = 0o600, group: str | None = None) -> Listen
         sock.bind(str(path))
     except OSError as error:
         sock.close()
-        raise StartupError(
-            "socket_unusable", f"cannot bind {path}: {error.strerror}", hint="choose another path with --socket"
-        ) from error
+        raise _unusable(path, error.strerror or "unknown reason") from error
     finally:
         os.umask(mask)
-    if group is not None:
-        shutil.chown(path, group=group)
-    path.chmod(mode)
-    sock.listen(BACKLOG)
+    listener = Listener(sock, path)
+    try:
+        if group is not None:
+            shutil.chown(path, group=group)
+        path.chmod(mode)
+        sock.listen(BACKLOG)
+    except (OSError, LookupError) as error:
+        listener.close()
+        raise _unusable(path, str(error)) from error
     sock.setblocking(False)
-    return Listener(sock, path)
+    return listener
+
+
+def _unusable(path: Path, why: str) -> StartupError:
+    hint = "choose another path with --socket, or correct sidecar.socket"
+    return StartupError("socket_unusable", f"cannot listen on {path}: {why}", hint=hint)
 
 
 def check_length(path: Path) -> None:

@@ -19,6 +19,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 log = logging.getLogger(__name__)
 
+#: The time for the first request's headers.
+HEADERS_TIMEOUT_S = 10.0
 _LOCAL_PEERCRED = 0x001  # macOS <sys/un.h>; `struct xucred` starts with version and uid
 
 
@@ -51,5 +53,11 @@ def protocol_for(allowed: frozenset[int]) -> type[H11Protocol]:
                 transport.abort()
                 return
             super().connection_made(transport)
+            self.loop.call_later(HEADERS_TIMEOUT_S, self._close_silent, transport)
+
+        def _close_silent(self, transport: asyncio.Transport) -> None:
+            """End a connection that has not made one whole request: it only holds a descriptor."""
+            if getattr(self, "cycle", None) is None:
+                transport.close()
 
     return PeerChecked

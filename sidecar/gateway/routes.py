@@ -8,8 +8,9 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,27 +20,28 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 import sidecar
-from backends.base import BackendError, SyncRequest
-from backends.corpus import Kind
-from scope import decide
+from backends.base import BackendError, SyncReport, SyncRequest
 from sidecar import reading, recall
 from sidecar.agents import Agent, AgentState, report_json
 from sidecar.config import Settings
-from sidecar.exporting import sessions_visible
 from sidecar.fleet import Fleet
 from sidecar.gateway.bodies import GetBody, SearchBody, SyncBody, parse
 from sidecar.gateway.errors import Code, GatewayError, json_response
 
 MAX_BODY_BYTES = 2**20
+BODY_TIMEOUT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonView:
-    """What the routes may see of the daemon. `state` is `starting`, `ready` or `draining`."""
+    """What the routes may see of the daemon.
+
+    `state` is `starting`, `ready` or `draining`; `files` runs what reads whole files for callers.
+    """
 
     settings: Settings
     fleet: Fleet
-    pool: Executor
+    files: Executor
     started_at: float
     state: Callable[[], str]
     worker_status: Callable[[], dict[str, Any]]
@@ -173,7 +175,8 @@ class Handlers:
             timeout_s=body.timeout_ms / 1000 if body.timeout_ms else None,
             explain=body.explain,
         )
-        reply = await recall.search(agent, asked, self._daemon.settings)
+        with request.state.places.taken():
+            reply = await recall.search(agent, asked, self._daemon.settings)
         request.state.fields.update(
             agent=agent.id, backend=reply["backend"], outcome=reply["outcome"], results=len(reply["results"])
         )
@@ -185,53 +188,16 @@ class Handlers:
         agent = self._agent(request)
         body = parse(GetBody, await _body(request))
         request.state.fields.update(agent=agent.id)
-        if not agent.enabled:
-            error = "memory search is disabled for this agent"
-            return json_response({"path": body.path, "text": "", "disabled": True, "error": error})
-        decision = decide(
-            agent.policy,
-            agent_id=agent.id,
+        asked = reading.ReadRequest(
+            path=body.path,
+            start=body.start,
+            lines=body.lines,
             session_key=body.session_key,
             parent_session_key=body.parent_session_key,
         )
-        if not decision.allowed:
-            recall.log_denial(agent.id, decision, door="get")
-            denied = recall.denied_json(decision)
-            return json_response({"path": body.path, "text": "", "outcome": "denied", "denied": denied})
-        sessions = sessions_visible(self._daemon.settings, decision)
-        return json_response(await self._read(agent, body, sessions=sessions))
-
-    async def _read(self, agent: Agent, body: GetBody, *, sessions: bool) -> dict[str, Any]:
-        def work() -> reading.Excerpt | None:
-            located = reading.locate(agent.corpus, body.path)
-            if located.root.kind is Kind.SESSION and not sessions:
-                raise reading.PathNotAllowedError
-            return reading.read(located, start=body.start or 1, lines=body.lines or reading.DEFAULT_LINES)
-
-        try:
-            excerpt = await asyncio.get_running_loop().run_in_executor(self._daemon.pool, work)
-        except reading.PathNotAllowedError:
-            raise GatewayError(
-                Code.PATH_NOT_ALLOWED,
-                "this path is not part of the agent's memory",
-                hint="use a path that memory_search returned, such as MEMORY.md or memory/2026-01-31.md",
-            ) from None
-        except OSError as error:
-            raise GatewayError(
-                Code.UNREADABLE,
-                f"the file cannot be read ({os.strerror(error.errno or 0)})",
-                hint="check its permissions for the user who runs the daemon",
-            ) from error
-        if excerpt is None:
-            return {"path": body.path, "text": ""}
-        return {
-            "path": excerpt.path,
-            "text": excerpt.text,
-            "from": excerpt.start,
-            "lines": excerpt.lines,
-            **({"truncated": True} if excerpt.truncated else {}),
-            **({"nextFrom": excerpt.next_from} if excerpt.next_from else {}),
-        }
+        with request.state.places.taken(), _reading_errors():
+            reply = await reading.get(agent, asked, self._daemon.settings, self._daemon.files)
+        return json_response(reply)
 
     async def sync(self, request: Request) -> Response:
         """Bring an agent's indexes up to date, now or in the background."""
@@ -240,14 +206,16 @@ class Handlers:
         request.state.fields.update(agent=agent.id)
         asked = SyncRequest(reason="request", force=body.force, embed=body.embed)
         if not body.wait:
-            agent.spawn(_swallow(agent.sync(asked)))
+            agent.spawn(agent.sync(asked))
             return json_response({"queued": True, "reports": []}, 202)
-        try:
-            reports = await agent.sync(asked)
-        except BackendError as error:
-            failed = {"code": error.failure, "message": error.message, "action": error.hint}
-            return json_response({"queued": False, "reports": [], "notices": [failed]})
-        return json_response({"queued": False, "reports": [report_json(report) for report in reports]})
+        results = (await agent.sync(asked)).values()
+        reports = [report_json(result) for result in results if isinstance(result, SyncReport)]
+        failures = [
+            {"code": result.failure, "message": result.message, "action": result.hint}
+            for result in results
+            if isinstance(result, BackendError)
+        ]
+        return json_response({"queued": False, "reports": reports, **({"notices": failures} if failures else {})})
 
     async def shutdown(self, request: Request) -> Response:
         """Begin an orderly stop."""
@@ -259,17 +227,33 @@ class Handlers:
         agent = self._daemon.fleet.get(agent_id)
         if agent is None:
             near = difflib.get_close_matches(agent_id, self._daemon.fleet.ids, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "GET /v1/agents lists the agents"
+            known = ", ".join(self._daemon.fleet.ids[:10])
+            hint = f"did you mean {near[0]!r}?" if near else f"the agents are: {known}"
             raise GatewayError(Code.UNKNOWN_AGENT, "no agent of that id", hint=hint)
         return agent
 
 
-async def _swallow(sync: Awaitable[Any]) -> None:
-    """A background sync reports through the log and the status."""
+@contextmanager
+def _reading_errors() -> Iterator[None]:
+    """What can go wrong with a file, as the caller is told."""
     try:
-        await sync
-    except BackendError:
-        return
+        yield
+    except reading.PathNotAllowedError:
+        raise GatewayError(
+            Code.PATH_NOT_ALLOWED,
+            "this path is not part of the agent's memory",
+            hint="use a path that memory_search returned, such as MEMORY.md or memory/2026-01-31.md",
+        ) from None
+    except TimeoutError:
+        raise GatewayError(
+            Code.TIMEOUT, "the disk did not answer in time", hint="try again; see whether the disk is well"
+        ) from None
+    except OSError as error:
+        raise GatewayError(
+            Code.UNREADABLE,
+            f"the file cannot be read ({os.strerror(error.errno or 0)})",
+            hint="check its size, and its permissions for the user who runs the daemon",
+        ) from error
 
 
 async def _body(request: Request) -> bytes:
@@ -282,10 +266,15 @@ async def _body(request: Request) -> bytes:
         raise too_large
     body = bytearray()
     try:
-        async for piece in request.stream():
-            body += piece
-            if len(body) > MAX_BODY_BYTES:
-                raise too_large
+        async with asyncio.timeout(BODY_TIMEOUT_S):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > MAX_BODY_BYTES:
+                    raise too_large
+    except TimeoutError:
+        raise GatewayError(
+            Code.REQUEST_TIMEOUT, f"the body did not come within {BODY_TIMEOUT_S:.0f} s", hint="send it at once"
+        ) from None
     except ClientDisconnect:
         raise GatewayError(Code.INVALID_REQUEST, "the client hung up", hint="") from None
     return bytes(body)

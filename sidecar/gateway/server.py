@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator
 import uvicorn
 from starlette.types import ASGIApp
 
-from sidecar.gateway.listener import Listener
 from sidecar.gateway.peer import allowed_uids, protocol_for
 
 DRAIN_TIMEOUT_S = 5
@@ -40,8 +39,3 @@ def server(app: ASGIApp, *, extra_uids: Collection[int] = ()) -> Server:
         timeout_graceful_shutdown=DRAIN_TIMEOUT_S,
     )
     return Server(config)
-
-
-async def serve(running: Server, listener: Listener) -> None:
-    """Serve on the listener's socket until the server is told to exit."""
-    await running.serve(sockets=[listener.sock])

@@ -1,0 +1,59 @@
+"""The gateway in the world: a listening socket with a server on it, laid anew when somebody removes the file."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Collection
+from pathlib import Path
+
+from starlette.types import ASGIApp
+
+from sidecar.gateway.listener import Listener, listen
+from sidecar.gateway.server import Server, server
+
+log = logging.getLogger(__name__)
+
+
+class Endpoint:
+    """Serves `app` at `path`. Raises `StartupError` from the constructor, before anything is served."""
+
+    def __init__(self, app: ASGIApp, path: Path, *, mode: int, group: str | None, extra_uids: Collection[int]) -> None:
+        self._app = app
+        self._path = path
+        self._mode = mode
+        self._group = group
+        self._extra_uids = extra_uids
+        self._listener = listen(path, mode=mode, group=group)
+        self._servers: dict[asyncio.Task[None], Server] = {}
+
+    def start(self) -> None:
+        """Begin to serve."""
+        self._serve(self._listener)
+
+    def _serve(self, listener: Listener) -> None:
+        running = server(self._app, extra_uids=self._extra_uids)
+        task = asyncio.create_task(running.serve(sockets=[listener.sock]))
+        self._servers[task] = running
+        task.add_done_callback(lambda done: self._servers.pop(done, None))
+
+    async def tend(self) -> None:
+        """Listen again when the socket file is gone; calls under way on the old socket are answered."""
+        if self._listener.in_place:
+            return
+        log.warning("the socket file was removed; listening again", extra={"fields": {"socket": str(self._path)}})
+        for running in self._servers.values():
+            running.should_exit = True
+        self._listener = listen(self._path, mode=self._mode, group=self._group)
+        self._serve(self._listener)
+
+    async def close(self) -> None:
+        """Stop accepting, answer what is under way within the server's drain time, remove the file."""
+        for running in self._servers.values():
+            running.should_exit = True
+        await asyncio.gather(*self._servers, return_exceptions=True)
+        self._listener.close()
+
+    def abandon(self) -> None:
+        """Remove the file at once; the process is about to end."""
+        self._listener.close()
