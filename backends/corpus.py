@@ -10,16 +10,25 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
+from typing import TypeAlias
 
 from wcmatch import glob
 
 #: Folders that QMD and every sensible indexer leave alone; both engines skip the same ones.
 IGNORED_FOLDERS = frozenset({"node_modules", "vendor", "dist", "build", "__pycache__"})
+#: Why a file whose name no shown path can carry is not memory.
+UNSHOWABLE = "no path can show its name (not UTF-8, a backslash, or like ~ or C: at the start)"
+#: Hears of every such file: a printable form of its shown path, and why.
+Refuse: TypeAlias = Callable[[str, str], object]
+
+
+def _ignore(path: str, why: str) -> None:
+    """Nobody asked."""
 
 
 class Kind(StrEnum):
@@ -58,11 +67,23 @@ class Root:
 
     def holds(self, relative: str) -> bool:
         """Whether `relative` (with `/`) is a path that this root would index."""
-        return not is_ignored(relative) and any(compiled(pattern).match(relative) for pattern in self.patterns)
+        return (
+            is_plain(self.shown + relative)
+            and not is_ignored(relative)
+            and any(compiled(pattern).match(relative) for pattern in self.patterns)
+        )
 
-    def files(self) -> Iterator[Found]:
-        """Every regular file in force, in path order. Links inside the root are skipped; a missing root is empty."""
-        yield from self._matching(self.pattern())
+    def files(self, refuse: Refuse = _ignore) -> Iterator[Found]:
+        """Every regular file in force, in path order. Links inside the root are skipped; a missing root is empty.
+
+        What is given can be shown, indexed and read: a file that `holds` would deny goes to `refuse`.
+        """
+        for found in self._matching(self.pattern()):
+            shown = self.shown + found.relative
+            if is_plain(shown):
+                yield found
+            else:
+                refuse(printable(shown), UNSHOWABLE)
 
     def _matching(self, pattern: str) -> Iterator[Found]:
         if is_literal(pattern):
@@ -88,7 +109,7 @@ class Root:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One file of a root as the disk describes it. `mtime_ns` and `size` are from `stat`."""
+    """One file of a root as the disk describes it. `size` is from `stat`, and so is `mtime_ns` within 64 bits."""
 
     relative: str
     mtime_ns: int
@@ -134,12 +155,12 @@ class Corpus:
                 return Located(root, shown[len(root.shown) :])
         return None
 
-    def files(self) -> Iterator[tuple[Root, Found]]:
-        """Every file once, with the first root that covers it."""
+    def files(self, refuse: Refuse = _ignore) -> Iterator[tuple[Root, Found]]:
+        """Every file once, with the first root that covers it; `refuse` hears of names that cannot be shown."""
         seen: set[str] = set()
         for root in self.roots:
             base = os.path.realpath(root.path)
-            for found in root.files():
+            for found in root.files(refuse):
                 real = f"{base}/{found.relative}"
                 if real not in seen:
                     seen.add(real)
@@ -147,11 +168,20 @@ class Corpus:
 
 
 def is_plain(relative: str) -> bool:
-    """Whether a path is relative, `/`-separated and free of anything that could climb or surprise."""
-    if not relative or "\0" in relative or "\\" in relative or relative.startswith(("/", "~")):
+    """Whether a path is relative, `/`-separated, real text and free of anything that could climb or surprise."""
+    if not relative or _UNSHOWABLE.search(relative) or relative.startswith(("/", "~")):
         return False
     parts = relative.split("/")
     return not any(part in ("", ".", "..") for part in parts) and ":" not in parts[0]
+
+
+# Python gives bytes of a name that are not UTF-8 as lone surrogates, which neither JSON nor SQLite can carry.
+_UNSHOWABLE = re.compile(r"[\0\\\ud800-\udfff]")
+
+
+def printable(path: str) -> str:
+    r"""A path for people, whatever its bytes: what is not UTF-8 stands as `\xff`."""
+    return os.fsencode(path).decode("utf-8", errors="backslashreplace")
 
 
 def is_ignored(relative: str) -> bool:
@@ -186,7 +216,16 @@ def walk(top: Path) -> Iterator[Found]:
 
 def _found(relative: str, entry: os.DirEntry[str]) -> Found:
     info = entry.stat(follow_symlinks=False)
-    return Found(relative, info.st_mtime_ns, info.st_size)
+    return Found(relative, mtime_ns(info), info.st_size)
+
+
+def mtime_ns(info: os.stat_result) -> int:
+    """The time of the last change in ns of Unix time, within the 64 bits that indexes and calendars can hold."""
+    return min(max(info.st_mtime_ns, _EARLIEST_NS), _LATEST_NS)
+
+
+# File systems count further than 1677 to 2262, and anybody can set a time.
+_EARLIEST_NS, _LATEST_NS = -(2**63), 2**63 - 1
 
 
 def open_regular(located: Located) -> int:

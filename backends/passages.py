@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
 from backends.base import Hit, Mode, Query, Source
-from backends.corpus import Kind, Located, read_text, split_lines
+from backends.corpus import Kind, Located, mtime_ns, read_text, split_lines
 from backends.dates import day_of, in_range
 from backends.relevance import Question, SampleStatistics, Statistics, Weights, blend, keyword_score
 from backends.tokens import normalize
@@ -248,7 +248,7 @@ def _wanted(located: Located, query: Query) -> bool:
     if query.after is None and query.before is None:
         return True
     try:
-        mtime_s = located.file.stat().st_mtime
+        mtime_s = mtime_ns(located.file.stat()) / 1e9
     except OSError:
         return False
     return in_range(day_of(located.relative, located.root.kind, mtime_s), query.after, query.before)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from backends.base import Pending
 from backends.corpus import Corpus, Found, Located, Root
@@ -20,11 +20,15 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """`suspects` may have changed (time or size differ), `gone` are shown paths, `same` is a count."""
+    """`suspects` may have changed (time or size differ), `gone` and `same` are shown paths.
+
+    `refused` are files that can never be memory because of their names, as printable paths with the reason.
+    """
 
     suspects: tuple[tuple[Root, Found], ...]
     gone: tuple[str, ...]
-    same: int
+    same: frozenset[str]
+    refused: Mapping[str, str] = field(default_factory=dict)
 
     def pending(self, skipped: Container[str] = ()) -> Pending:
         """The difference as what a search does not know yet; files that cannot be indexed are waiting for nothing."""
@@ -36,11 +40,15 @@ class Difference:
 def compare(corpus: Corpus, known: Mapping[str, Known]) -> Difference:
     """Walk the corpus and hold it against what the index knows."""
     suspects: list[tuple[Root, Found]] = []
-    present: set[str] = set()
-    for root, found in corpus.files():
+    refused: dict[str, str] = {}
+    same: set[str] = set()
+    differing: set[str] = set()
+    for root, found in corpus.files(refused.__setitem__):
         shown = Located(root, found.relative).path
-        present.add(shown)
-        if known.get(shown) != Known(found.mtime_ns, found.size):
+        if known.get(shown) == Known(found.mtime_ns, found.size):
+            same.add(shown)
+        else:
+            differing.add(shown)
             suspects.append((root, found))
-    gone = tuple(path for path in known if path not in present)
-    return Difference(tuple(suspects), gone, len(present) - len(suspects))
+    gone = tuple(path for path in known if path not in same and path not in differing)
+    return Difference(tuple(suspects), gone, frozenset(same), refused)

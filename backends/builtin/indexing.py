@@ -95,12 +95,9 @@ class _Sync:
         """Make the keyword rows what the disk says."""
         self._invalidate()
         difference = compare(self.job.corpus, self._known())
-        self.unchanged = difference.same
+        self.unchanged = len(difference.same)
         earlier: Mapping[str, str] = read_meta(self.connection).get("skipped", {})
-        waiting = {Located(root, found.relative).path for root, found in difference.suspects}
-        self.skipped = {
-            path: why for path, why in earlier.items() if path not in waiting and path not in difference.gone
-        }
+        self.skipped = {path: why for path, why in earlier.items() if path in difference.same} | {**difference.refused}
         self._remove(difference.gone)
         total, done = len(difference.suspects), 0
         queue = iter(difference.suspects)

@@ -140,3 +140,34 @@ def test_only_a_regular_file_is_opened(tmp_path: Path, kind: str) -> None:
             (inside / "a.md").mkdir()
     with pytest.raises(OSError):
         open_regular(Located(root(inside), relative))
+
+
+@pytest.mark.parametrize("name", [b"bad\xff\xfe.md", b"d\xff/x.md", b"a\\b.md"])
+def test_a_name_that_cannot_be_shown_is_refused_and_told(tmp_path: Path, name: bytes) -> None:
+    """It is no memory, in a printable form, and what is listed beside it can be located."""
+    write(tmp_path / "good.md")
+    write(tmp_path / os.fsdecode(name))
+    corpus = Corpus("main", tmp_path, (root(tmp_path),))
+    refused: dict[str, str] = {}
+    listed = [Located(owner, found.relative).path for owner, found in corpus.files(lambda p, w: refused.update({p: w}))]
+    assert listed == ["memory/good.md"]
+    (shown,) = refused
+    assert shown.encode("utf-8").isascii()
+    assert shown.startswith("memory/")
+
+
+@pytest.mark.parametrize("name", ["~x.md", "C:/z.md", "a:b.md", " lead.md", "x\ny.md", "[a]*{b}?.md"])
+def test_what_is_listed_can_be_located(tmp_path: Path, name: str) -> None:
+    """Listing and locating agree for odd names, with a prefix before them and without."""
+    write(tmp_path / name)
+    for shown in ("memory/", ""):
+        corpus = Corpus("main", tmp_path, (root(tmp_path, shown=shown),))
+        places = [Located(owner, found.relative) for owner, found in corpus.files()]
+        assert [corpus.locate(place.path) for place in places] == places
+
+
+def test_times_stay_within_64_bits(tmp_path: Path) -> None:
+    """A file of the year 2271 or of 1653 has a time that an index can hold."""
+    for name, seconds in (("a.md", 9_500_000_000), ("b.md", -10_000_000_000)):
+        os.utime(write(tmp_path / name), ns=(seconds * 10**9, seconds * 10**9))
+    assert all(abs(found.mtime_ns) <= 2**63 for found in root(tmp_path).files())

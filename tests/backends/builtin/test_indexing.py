@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 from collections.abc import Callable
@@ -197,3 +198,24 @@ def test_the_log_does_not_stay(desk: Desk) -> None:
     desk.sync()
     log = desk.index.with_name(desk.index.name + "-wal")
     assert not log.exists() or log.stat().st_size == 0
+
+
+def test_odd_names_and_times_never_stop_the_others(desk: Desk) -> None:
+    """Names that cannot be shown are listed as skipped while they are there; any time will do."""
+    os.utime(desk.write("memory/late.md", "zebracomet\n"), ns=(9_500_000_000 * 10**9,) * 2)
+    odd = desk.write(os.fsdecode(b"memory/bad\xff.md"), "zebracomet\n")
+    assert list(desk.sync().skipped) == ["memory/bad\\xff.md"]
+    assert desk.paths("zebracomet") == ["memory/late.md"]
+    assert asyncio.run(desk.backend.scan()).files == 0
+    odd.unlink()
+    assert desk.sync().skipped == {}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_a_skipped_file_that_is_gone_is_no_longer_listed(desk: Desk) -> None:
+    """The list of skipped files is that of the disk now."""
+    path = desk.write("memory/secret.md", "x\n")
+    path.chmod(0)
+    desk.sync()
+    path.unlink()
+    assert desk.sync().skipped == {}
