@@ -95,6 +95,7 @@ def test_a_group_is_denied_at_both_doors(daemon: Running) -> None:
         (b'{"query": "a", "maxResults": 51}', "invalid_request"),
         (b'{"query": "a", "minScore": 2}', "invalid_request"),
         (b'{"query": "a", "after": "yesterday"}', "invalid_request"),
+        (b'{"query": "a", "after": 0}', "invalid_request"),
         (b'{"query": "a", "max_results": 3}', "invalid_request"),
         (b'{"query": "a", "nope": 1}', "invalid_request"),
         (b'{"query": "\\ud800"}', "invalid_json"),
@@ -145,6 +146,7 @@ def test_a_body_of_two_megabytes_is_refused(daemon: Running) -> None:
     [
         ("GET", "/", 404, "not_found"),
         ("GET", "/v1/nope", 404, "not_found"),
+        ("GET", "/v1/status/", 404, "not_found"),
         ("DELETE", "/v1/status", 405, "method_not_allowed"),
         ("GET", "/v1/agents/main/memory_search", 405, "method_not_allowed"),
         ("GET", "/v1/agents/mian/status", 404, "unknown_agent"),
@@ -216,3 +218,41 @@ def test_a_written_and_a_deleted_file_reach_the_next_searches(daemon: Running) -
     until(lambda: daemon.search("main", "zebracomet")["outcome"] == "hits", what="the new note")
     note.unlink()
     until(lambda: daemon.search("main", "zebracomet")["outcome"] == "no_match", what="the end of the old note")
+
+
+def test_a_citation_can_be_read_as_it_stands(daemon: Running) -> None:
+    """What a snippet's footer names is what `memory_get` takes."""
+    hit = daemon.search("main", "when does the boat leave?")["results"][0]
+    read = daemon.get("main", hit["citation"])
+    assert (read["path"], read["from"]) == (hit["path"], hit["startLine"])
+    assert read["text"] in hit["snippet"]
+
+
+def test_senders_of_half_a_request_take_no_place_from_others(daemon: Running) -> None:
+    """More of them than there are places."""
+    head = b"POST /v1/agents/main/memory_search HTTP/1.1\r\nHost: x\r\nContent-Length: 90\r\n\r\n{"
+    slow = [socket.socket(socket.AF_UNIX) for _ in range(80)]
+    try:
+        for connection in slow:
+            connection.connect(str(daemon.client.path))
+            connection.sendall(head)
+        assert daemon.search("main", "boat")["outcome"] == "hits"
+    finally:
+        for connection in slow:
+            connection.close()
+
+
+def test_a_socket_that_somebody_removed_is_laid_anew(daemon: Running) -> None:
+    """The daemon would otherwise live on and be out of reach."""
+    daemon.client.path.unlink()
+    until(daemon.client.path.exists, deadline_s=60, what="a new socket")
+    until(daemon.ready)
+
+
+def test_forced_syncs_are_joined_and_not_piled_up(daemon: Running) -> None:
+    """One runs, one waits for all the others."""
+    for _ in range(50):
+        daemon.call("POST", "/v1/agents/main/sync", {"force": True})
+    assert daemon.sync("main", force=True)["reports"][0]["ran"]
+    synced = daemon.log.read_text(encoding="utf-8").count('"reason":"request"')
+    assert synced < 10

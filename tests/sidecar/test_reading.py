@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -136,6 +137,15 @@ def test_a_link_is_refused_whether_or_not_it_leads_anywhere(corpus: Corpus, targ
     for path in ("memory/link.md", f"memory/sub/{target}"):
         with pytest.raises(PathNotAllowedError):
             read(locate(corpus, path))
+
+
+def test_a_file_that_is_far_too_large_is_not_searched_through(corpus: Corpus) -> None:
+    """A terabyte of nothing must not keep a thread from its work."""
+    path = note(corpus, b"")
+    os.truncate(corpus.roots[0].path / "a.md", 2**40)
+    with pytest.raises(OSError) as caught:
+        read(locate(corpus, path), start=10)
+    assert caught.value.errno == errno.EFBIG
 
 
 def test_a_fifo_is_refused_without_waiting_for_a_writer(corpus: Corpus) -> None:
