@@ -8,7 +8,7 @@ from typing import Any
 
 from sidecar.cli import words
 from sidecar.cli.columns import table
-from sidecar.cli.terminal import Style, ago, duration, printable, size
+from sidecar.cli.terminal import Style, ago, duration, printable, size, upcoming
 
 Facts = Mapping[str, Any]
 
@@ -75,7 +75,7 @@ def _breaker(agent: Facts, now: dt.datetime) -> str:
     state = str(breaker.get("state") or "")
     parts = (
         f"{state} for {duration(now.timestamp() - since)}: {words.reason(breaker.get('reason'))}" if since else state,
-        f"next probe {ago(at, now=now) if at > now.timestamp() else 'now'}" if at else "",
+        f"next probe {upcoming(at, now=now)}" if at else "",
     )
     return "; ".join(filter(None, parts))
 
@@ -96,7 +96,7 @@ def _index(facts: Facts, now: dt.datetime) -> str:
 
 
 def _vectors(facts: Facts, now: dt.datetime) -> str:
-    stored, waiting = facts.get("vectors"), facts.get("vectorsPending")
+    stored, waiting = facts.get("vectors"), facts.get("pendingVectors")
     dims = f" of {facts['dims']} dimensions in {facts.get('vectorStore')}" if stored and facts.get("dims") else ""
     parts = (
         f"{stored:,}{dims}" if isinstance(stored, int) else "",
@@ -109,13 +109,19 @@ def _embedding(facts: Facts, now: dt.datetime) -> str:
     return " ".join(str(facts[key]) for key in ("provider", "model") if facts.get(key))
 
 
+def _version(facts: Facts, now: dt.datetime) -> str:
+    version = str(facts.get("version") or "")
+    return f"{version} (newer than all that were tried)" if version and facts.get("tried") is False else version
+
+
 def _resident(facts: Facts, now: dt.datetime) -> str:
     resident = facts.get("resident")
     if not resident:
         return ""
-    state = resident.get("state") or ("busy" if resident.get("busy") else "idle")
+    state = str(resident.get("state") or ("running" if resident.get("pid") else "none"))
+    told = "not running" if state == "none" else state
     parts = (
-        str(state),
+        f"{told}: {words.reason(resident['reason'])}" if resident.get("reason") else told,
         f"pid {resident['pid']}" if resident.get("pid") else "",
         size(resident["rssBytes"]) if resident.get("rssBytes") else "",
         f"started {ago(resident['startedAt'], now=now)}" if resident.get("startedAt") else "",
@@ -125,7 +131,7 @@ def _resident(facts: Facts, now: dt.datetime) -> str:
 
 
 def _processes(facts: Facts, now: dt.datetime) -> str:
-    return ", ".join(map(str, facts.get("processes") or []))
+    return ", ".join(map(str, (facts.get("resident") or {}).get("pids") or []))
 
 
 def _run_of(key: str) -> Callable[[Facts, dt.datetime], str]:
@@ -138,7 +144,7 @@ def _run_of(key: str) -> Callable[[Facts, dt.datetime], str]:
         parts = (
             f"{ago(at, now=now)}: {result.replace('_', ' ') or 'done'}" if at else "",
             f"last good {ago(good_at, now=now)}" if good_at and result != "ok" else "",
-            f"next attempt {ago(run['nextAttemptAt'], now=now)}" if run.get("nextAttemptAt") else "",
+            f"next attempt {upcoming(run['nextAttemptAt'], now=now)}" if run.get("nextAttemptAt") else "",
         )
         return "; ".join(filter(None, parts))
 
@@ -149,7 +155,7 @@ def _models(facts: Facts, now: dt.datetime) -> str:
     models = facts.get("models")
     if not isinstance(models, Mapping):
         return ""
-    return ", ".join(f"{kind} {'present' if there else 'missing'}" for kind, there in models.items())
+    return ", ".join(f"{kind} {state}" for kind, state in models.items())
 
 
 def _held(facts: Facts, now: dt.datetime) -> str:
@@ -157,11 +163,12 @@ def _held(facts: Facts, now: dt.datetime) -> str:
 
 
 def _ignored(facts: Facts, now: dt.datetime) -> str:
-    ignored = facts.get("ignored")
-    if not isinstance(ignored, Mapping) or not ignored.get("count"):
+    ignored = facts.get("ignored") or {}
+    if not ignored.get("files"):
         return ""
-    sample = words.listed([str(path) for path in ignored.get("sample") or []], SHOWN_FILES)
-    return f"{words.counted(ignored['count'], 'file')} by rule" + (f": {sample}" if sample else "")
+    count = ("at least " if ignored.get("more") else "") + words.counted(ignored["files"], "file")
+    sample = ", ".join(map(str, ignored.get("sample") or []))
+    return f"{count} by rule, such as {sample}" if sample else f"{count} by rule"
 
 
 def _skipped(facts: Facts, now: dt.datetime) -> str:
@@ -187,7 +194,7 @@ _AGENT_FACTS: Mapping[str, Callable[[Facts, dt.datetime], str]] = {
 
 _ENGINE_FACTS: Mapping[str, Callable[[Facts, dt.datetime], str]] = {
     "ready": _ready,
-    "version": _plain("version"),
+    "version": _version,
     "binary": _plain("binary"),
     "mode": _plain("mode"),
     "index": _index,

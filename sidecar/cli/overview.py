@@ -8,7 +8,7 @@ from typing import Any
 
 from sidecar.cli import columns
 from sidecar.cli.columns import Column
-from sidecar.cli.terminal import Style, ago, printable, size
+from sidecar.cli.terminal import Style, ago, printable, size, upcoming
 
 _SIGNS = {"ready": "●", "indexing": "◐", "degraded": "▲", "unavailable": "✖", "disabled": "○"}
 #: Who makes room on a narrow screen, in this order; what leaves stands in `status AGENT` as well.
@@ -40,7 +40,7 @@ def _columns(agents: Sequence[Mapping[str, Any]], now: dt.datetime, style: Style
         column("DOCS", lambda agent: _count(agent.get("documents")), right=True),
         column("PENDING", lambda agent: _count((agent.get("pending") or {}).get("files", 0)), right=True),
         column("UPDATED", lambda agent: ago((agent.get("lastSync") or {}).get("at"), now=now)),
-        column("NEXT", lambda agent: next_update(agent, now)),
+        column("NEXT", lambda agent: upcoming(agent.get("nextUpdateAt"), now=now)),
         column("MEMORY", lambda agent: _memory(agent), right=True),
     ]
 
@@ -57,12 +57,6 @@ def backend(agent: Mapping[str, Any], style: Style) -> str:
         return f"{name} {style.symbol('←')} {str(fallen.get('reason')).replace('_', ' ')}"
     version = ((agent.get("engines") or {}).get(name) or {}).get("version")
     return f"{name} {version}" if version else name
-
-
-def next_update(agent: Mapping[str, Any], now: dt.datetime) -> str:
-    """When the scheduler comes round; a moment that has just passed is now."""
-    at = agent.get("nextUpdateAt")
-    return "now" if isinstance(at, int | float) and at <= now.timestamp() else ago(at, now=now)
 
 
 def memory_bytes(agent: Mapping[str, Any]) -> int:

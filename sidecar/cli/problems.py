@@ -148,6 +148,13 @@ def _not_synced(agent: Mapping[str, Any]) -> Iterator[Problem]:
         )
 
 
+def _silent(agent: Mapping[str, Any]) -> Iterator[Problem]:
+    """Nothing answers, and no engine says why."""
+    errors = any(facts.get("lastError") for _, facts in _engines(agent))
+    if agent.get("state") == "unavailable" and not errors and not agent.get("fallback"):
+        yield Problem(text="no engine can answer", remedy=f"qmd-sidecar sync {_AGENTS} --wait")
+
+
 def _held(agent: Mapping[str, Any]) -> Iterator[Problem]:
     """Folders whose loss looks like an accident: their documents are kept, and no update runs over them."""
     codes = {notice.get("code") for notice in agent.get("notices") or []}
@@ -182,4 +189,4 @@ def _engines(agent: Mapping[str, Any]) -> Sequence[tuple[str, Mapping[str, Any]]
 
 
 #: What can be wrong with an agent, the gravest first.
-_KINDS: tuple[_Kind, ...] = (_fallen, _not_synced, _held, _notices, _skipped)
+_KINDS: tuple[_Kind, ...] = (_fallen, _not_synced, _silent, _held, _notices, _skipped)

@@ -124,6 +124,11 @@ def ago(moment: float | str | None, *, now: dt.datetime) -> str:
     return f"{duration(seconds)} ago" if seconds >= 0 else f"in {duration(-seconds)}"
 
 
+def upcoming(moment: float | None, *, now: dt.datetime) -> str:
+    """When something that is planned comes, as `ago` tells it; what should have come already comes now."""
+    return "now" if moment is not None and moment <= now.timestamp() else ago(moment, now=now)
+
+
 def _moment(moment: float | str | None) -> dt.datetime | None:
     try:
         if isinstance(moment, str):

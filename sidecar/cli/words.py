@@ -71,12 +71,11 @@ def listed(names: Sequence[str], most: int) -> str:
     return f"{', '.join(names[:most])} and {len(names) - most} more"
 
 
-def held(entry: Any) -> str:
-    """A folder whose update is held back, with the reason where one is told."""
-    if not isinstance(entry, Mapping):
-        return str(entry)
-    name = str(entry.get("name") or entry.get("root") or "?")
-    return f"{name} ({entry['reason']})" if entry.get("reason") else name
+def held(entry: Mapping[str, Any]) -> str:
+    """A folder whose update is held back: `vault (missing)`, `vault (shrunk, 12 files left)`."""
+    left = counted(entry["filesLeft"], "file") + " left" if entry.get("filesLeft") else ""
+    why = ", ".join(filter(None, (str(entry.get("reason") or ""), left)))
+    return f"{entry.get('root')} ({why})" if why else str(entry.get("root"))
 
 
 def notice_line(notice: Mapping[str, Any]) -> str:

@@ -56,11 +56,19 @@ def test_a_qmd_that_was_only_wanted_if_present_may_be_missing() -> None:
     assert len(of_agent(agent(breaker=breaker, engines={"qmd": {"lastError": broken}}))) == 1
 
 
+def test_an_agent_that_nothing_answers_for_is_a_problem_even_without_an_error() -> None:
+    """A red row without a line below it would leave the operator alone."""
+    (problem,) = of_agent(agent(state="unavailable"))
+    assert lines(problem) == ["▲ main: no engine can answer", "  try: qmd-sidecar sync main --wait"]
+    assert len(of_agent(agent(state="unavailable", engines={"qmd": {"lastError": ERROR}}))) == 1
+
+
 def test_held_folders_are_told_unless_a_notice_does() -> None:
     """The guard of an index is not an accident, but somebody has to decide."""
-    held = {"qmd": {"held": [{"name": "vault", "reason": "missing"}, "notes"]}}
+    vault = {"root": "vault", "reason": "missing", "since": T - 60, "filesLeft": 0}
+    held = {"qmd": {"held": [vault, {"root": "notes", "reason": "shrunk", "since": T, "filesLeft": 12}]}}
     (problem,) = of_agent(agent(engines=held))
-    assert problem.text == "updates are held back for vault (missing), notes"
+    assert problem.text == "updates are held back for vault (missing), notes (shrunk, 12 files left)"
     assert "sync main --force" in lines(problem)[1]
     notice = {"code": "source_missing", "message": "The folder of vault is missing.", "action": "Bring it back."}
     assert [found.text for found in of_agent(agent(engines=held, notices=[notice]))] == [notice["message"]]

@@ -153,10 +153,16 @@ def test_status_of_one_agent_shows_everything(run: Run, daemon: FakeDaemon) -> N
         "mode": "query",
         "ready": True,
         "documents": 1200,
-        "resident": {"state": "idle", "pid": 77, "rssBytes": 74 * 2**20, "startedAt": now - 4000, "calls": 17},
-        "processes": [77, 78],
-        "vectorsPending": 12,
-        "models": {"embed": True, "rerank": False},
+        "resident": {
+            "state": "running",
+            "pid": 77,
+            "pids": [77, 78],
+            "rssBytes": 74 * 2**20,
+            "startedAt": now - 4000,
+            "calls": 17,
+        },
+        "pendingVectors": 12,
+        "models": {"embed": "present", "rerank": "missing"},
         "lastUpdate": {"at": now - 190, "result": "ok", "lastGoodAt": now - 190},
         "lastEmbed": {
             "at": now - 620,
@@ -164,8 +170,8 @@ def test_status_of_one_agent_shows_everything(run: Run, daemon: FakeDaemon) -> N
             "lastGoodAt": now - 90_000,
             "nextAttemptAt": now + 250,
         },
-        "held": [{"name": "vault", "reason": "missing"}],
-        "ignored": {"count": 14, "sample": ["node_modules/a.md"]},
+        "held": [{"root": "vault", "reason": "missing", "since": now - 60, "filesLeft": 0}],
+        "ignored": {"files": 14, "sample": ["node_modules/a.md"], "more": True},
     }
     builtin = {"chunks": 4821, "vectors": 4821, "dims": 256, "vectorStore": "vec0", "skipped": {"a.md": "not UTF-8"}}
     breaker = {"of": "qmd", "state": "open", "reason": "locked", "since": now - 61, "nextProbeAt": now + 61}
@@ -181,17 +187,26 @@ def test_status_of_one_agent_shows_everything(run: Run, daemon: FakeDaemon) -> N
         "index 1,200 documents",
         "vectors 12 pending",
         "models embed present, rerank missing",
-        "resident idle, pid 77, 74 MB, started 1h ago, 17 calls",
+        "resident running, pid 77, 74 MB, started 1h ago, 17 calls",
         "processes 77, 78",
         "update 3m ago: ok",
         "embed 10m ago: model missing; last good 1d ago; next attempt in 4m",
         "held vault (missing)",
-        "ignored 14 files by rule: node_modules/a.md",
+        "ignored at least 14 files by rule, such as node_modules/a.md",
         "vectors 4,821 of 256 dimensions in vec0",
         "skipped a.md: not UTF-8",
         "memory-dir daily /w/main/memory/**/*.md",
     ):
         assert expected in lines
+
+
+def test_a_resident_that_does_not_start_says_why(run: Run, daemon: FakeDaemon) -> None:
+    """Its state with the class of the failure in words; a version that nobody tried is marked."""
+    qmd = {"version": "9.0", "tried": False, "resident": {"state": "pausing", "pid": None, "reason": "exited"}}
+    daemon.routes["GET", "/v1/agents/main/status"] = (200, agent(engines={"qmd": qmd}))
+    out = run("status", "main").stdout
+    assert "pausing: qmd ended before it answered" in out
+    assert "9.0 (newer than all that were tried)" in out
 
 
 def test_what_an_engine_does_not_report_is_not_shown(run: Run, daemon: FakeDaemon) -> None:

@@ -9,7 +9,7 @@ import termios
 
 import pytest
 
-from sidecar.cli.terminal import Style, ago, can_show, duration, printable, screen_width, size, wants_colour
+from sidecar.cli.terminal import Style, ago, can_show, duration, printable, screen_width, size, upcoming, wants_colour
 
 NOW = dt.datetime(2026, 11, 29, 12, 0, tzinfo=dt.UTC)
 
@@ -66,6 +66,12 @@ def test_highlight_takes_the_query_as_text() -> None:
 def test_moments_are_told_relative_to_now(moment: float | str | None, told: str) -> None:
     """Unix time and RFC 3339 are both understood; what is neither is a dash."""
     assert ago(moment, now=NOW) == told
+
+
+def test_what_was_planned_and_is_late_comes_now() -> None:
+    """A plan in the past reads as a mistake."""
+    soon, late = NOW.timestamp() + 60, NOW.timestamp() - 60
+    assert [upcoming(moment, now=NOW) for moment in (soon, late, None)] == ["in 1m", "now", "-"]
 
 
 def test_spans_and_sizes_have_one_unit() -> None:
