@@ -1,0 +1,122 @@
+"""The ways to ask: through a daemon's socket, a resident `qmd mcp` without us, and a spawned `qmd search`."""
+
+from __future__ import annotations
+
+import http.client
+import itertools
+import json
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from backends.qmd.command import ROW_LIMIT
+from backends.qmd.resident import PROTOCOL
+from backends.qmd.terms import terms_of
+from tests.running import Running, real_qmd_path
+
+#: What the default roots of an agent are called that hold the notes of the benchmark.
+COLLECTION = "memory-dir"
+
+
+class Session:
+    """One connection to the daemon, kept open as a gateway would."""
+
+    def __init__(self, daemon: Running) -> None:
+        self._connection = http.client.HTTPConnection("localhost", timeout=120)
+        self._connection.sock = socket.socket(socket.AF_UNIX)
+        self._connection.sock.connect(str(daemon.client.path))
+
+    def search(self, question: str) -> dict[str, Any]:
+        """One search with the default limits."""
+        body = json.dumps({"query": question, "sessionKey": "agent:main:main"})
+        route = "/v1/agents/main/memory_search"
+        self._connection.request("POST", route, body, {"content-type": "application/json"})
+        reply: dict[str, Any] = json.loads(self._connection.getresponse().read())
+        return reply
+
+
+class Direct:
+    """A resident `qmd mcp`, asked what the daemon asks its own: the same searches, limit and collections."""
+
+    def __init__(self, process: subprocess.Popen[bytes], collections: list[str]) -> None:
+        self._process = process
+        self._collections = collections
+        self._numbers = itertools.count(1)
+
+    def introduce(self) -> None:
+        """Say hello, as the protocol wants it."""
+        client = {"name": "bench", "version": "1"}
+        self._call("initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client})
+        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def search(self, question: str) -> dict[str, Any]:
+        """One call of the tool `query`."""
+        arguments = {
+            "searches": [{"type": "lex", "query": word} for word in terms_of(question, None).words],
+            "collections": self._collections,
+            "limit": ROW_LIMIT,
+            "candidateLimit": ROW_LIMIT,
+            "rerank": False,
+        }
+        return self._call("tools/call", {"name": "query", "arguments": arguments})
+
+    def _call(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        number = next(self._numbers)
+        self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            # Native libraries print to standard output, too.
+            message = json.loads(line) if line.startswith(b"{") else {}
+            if message.get("id") == number:
+                result: dict[str, Any] = message["result"]
+                return result
+        raise EOFError("qmd mcp has ended")
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(message).encode() + b"\n")
+        self._process.stdin.flush()
+
+
+@contextmanager
+def direct(daemon: Running) -> Iterator[Direct]:
+    """A second resident on the index of a daemon's agent."""
+    collections = daemon.call("GET", "/v1/agents/main/status")["engines"]["qmd"]["collections"]
+    command, environ, folder = _on_the_index_of(daemon, "mcp")
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        command, env=environ, cwd=folder, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    with process:
+        resident = Direct(process, list(collections))
+        resident.introduce()
+        yield resident
+
+
+def spawned(daemon: Running, question: str) -> None:
+    """The same search by a process of its own, on the index of the daemon's agent."""
+    words = ("search", "--json", "-n", str(ROW_LIMIT), "-c", COLLECTION, "--", question)
+    command, environ, folder = _on_the_index_of(daemon, *words)
+    nothing = subprocess.DEVNULL
+    subprocess.run(command, env=environ, cwd=folder, stdin=nothing, capture_output=True, check=True, timeout=60)
+
+
+def _on_the_index_of(daemon: Running, *words: str) -> tuple[list[str], dict[str, str], Path]:
+    """A command line of qmd with the environment and the folder of the daemon's agent."""
+    home = daemon.state / "agents" / "main" / "qmd"
+    environ = {
+        **os.environ,
+        "PATH": real_qmd_path(),
+        "XDG_CONFIG_HOME": str(home / "xdg-config"),
+        "XDG_CACHE_HOME": str(home / "xdg-cache"),
+        "QMD_CONFIG_DIR": str(home / "xdg-config" / "qmd"),
+        "NO_COLOR": "1",
+    }
+    # Found on that PATH: `subprocess` itself looks along our own.
+    program = shutil.which("qmd", path=environ["PATH"]) or "qmd"
+    return [program, *words], environ, home / "work"
