@@ -9,13 +9,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple, Protocol
 
 from backends.dates import spoken_days
-from backends.tokens import Term, fold, index_terms, is_dense, is_word_character, normalize, query_terms, word_end
+from backends.tokens import (
+    MAX_QUERY_CHARS,
+    Term,
+    fold,
+    index_terms,
+    is_dense,
+    is_word_character,
+    normalize,
+    query_terms,
+    word_end,
+)
 
 # Virtual documents without any of the words: with two real ones a rare word still weighs more than a common one
 # and a word that stands in both is not worth nothing.
@@ -25,6 +35,10 @@ _IDENTIFIER_BONUS = 0.10
 _NAME_SHARE = 0.8
 _COVERAGE_POWER = 0.7
 _PARTS_SHARE = 0.4
+#: In a text that repeats a word more often than that, the first places stand for the rest.
+MAX_PLACES = 5_000
+#: As much of a text is counted as tells its words.
+_SAMPLE_CHARS = 64 * 1024
 #: A passage that holds all that was asked is relevant even where the vectors see nothing in it: an exact ticket
 #: number, or a small static model.
 KEYWORDS_ALONE = 0.9
@@ -57,7 +71,7 @@ class SampleStatistics:
         documents = 0
         for text in texts:
             documents += 1
-            counts.update(set(index_terms(text)))
+            counts.update(set(index_terms(text[:_SAMPLE_CHARS])))
         return cls(documents, counts)
 
     @property
@@ -107,7 +121,7 @@ class Question:
         self.terms = tuple(query_terms(text))
         self.masses = tuple(_mass(term, statistics) for term in self.terms)
         self.total = sum(self.masses)
-        self._days = [(day, {fold(word) for word in words}) for day, words in spoken_days(text)]
+        self._days = [(day, {fold(word) for word in words}) for day, words in spoken_days(text[:MAX_QUERY_CHARS])]
         self._needles = [(needle, at) for at, term in enumerate(self.terms) for needle in _needles(term)]
 
     def occurrences(self, normalized: str) -> list[Occurrence]:
@@ -249,6 +263,10 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
 
 
 def _positions(text: str, needle: str) -> Iterable[int]:
+    return islice(_every_position(text, needle), MAX_PLACES)
+
+
+def _every_position(text: str, needle: str) -> Iterator[int]:
     at = text.find(needle)
     while at >= 0:
         yield at

@@ -3,6 +3,8 @@
 Text is normalised (compatibility forms, case, Latin accents), words of spaced scripts are folded to a stem, runs
 of unspaced scripts become single characters and pairs. An identifier such as `PIO-1384`, `v2026.4.10`,
 `apply_secrets`, `/etc/foo.conf` or `a@b.org` is indexed by its parts and looked for as typed.
+
+Text comes from anywhere: all work on it is linear, and what is made of a query is bounded.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from backends.stemming import stem
@@ -21,17 +23,24 @@ from backends.stopwords import PARTICLES, stop_words_of
 TOKENS_VERSION = 1
 MAX_WORD_CHARS = 64
 MAX_QUERY_TERMS = 48
+#: Of a query longer than that, normalised, the beginning is looked for.
+MAX_QUERY_CHARS = 4_000
+#: A longer chain of joined words is pasted text (a base64 block, a URL with its query), and no name of anything.
+MAX_IDENTIFIER_PARTS = 16
 
 # Scripts written without spaces, and Hangul, whose particles stick to the noun.
 _DENSE = "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3130-\u318f\u31f0-\u31ff"
 _DENSE += "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 # Indic vowel signs are marks, not letters, and still part of the word.
-_WORD = rf"(?:[^\W_{_DENSE}]|[\u0900-\u0dff\u064b-\u065f])+"
-_PIECE = re.compile(rf"[{_DENSE}]+|{_WORD}")
-_JOINED = re.compile(rf"{_WORD}(?:[-_./@:+#\\]+{_WORD})+")
-_REST = re.compile(_WORD.removesuffix("+") + "*")
+_LETTER = rf"(?:[^\W_{_DENSE}]|[\u0900-\u0dff\u064b-\u065f])"
+_PIECE = re.compile(rf"[{_DENSE}]+|{_LETTER}+")
+# Possessive, and begun at word borders only: no character is looked at again when a long word is joined to nothing.
+_JOINED = re.compile(rf"(?<!{_LETTER}){_LETTER}++(?:[-_./@:+#\\]++{_LETTER}++)+")
+_REST = re.compile(f"{_LETTER}*")
 _LATIN_MARKS = re.compile("[\u0300-\u036f]+")
-_PLAIN_COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
+_PLAIN_COMPOUND = re.compile(r"[^\W\d_]++(?:-[^\W\d_]++)+")
+#: No letter of any script carries so many marks; decomposing sorts each run of them, in quadratic time.
+_MOST_MARKS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +61,19 @@ def normalize(text: str) -> str:
     """Lower-case, compose and drop Latin accents. Line breaks stay where they are."""
     if text.isascii():
         return text.lower()
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    decomposed = unicodedata.normalize("NFKD", _mark_runs().sub(_shortened, text.casefold()))
     return unicodedata.normalize("NFC", _LATIN_MARKS.sub("", decomposed))
+
+
+@cache
+def _mark_runs() -> re.Pattern[str]:
+    """Runs of more combining marks than `_MOST_MARKS`. Four are made of others, and count as none themselves."""
+    marks = "".join(filter(unicodedata.combining, map(chr, range(0x300, 0x1F000)))) + "\u0344\u0f73\u0f75\u0f81"
+    return re.compile(f"[{marks}]{{{_MOST_MARKS + 1},}}")
+
+
+def _shortened(run: re.Match[str]) -> str:
+    return run.group()[:_MOST_MARKS]
 
 
 def is_dense(character: str) -> bool:
@@ -80,10 +100,14 @@ def _is_dense(character: str) -> bool:
     return re.match(f"[{_DENSE}]", character) is not None
 
 
-@lru_cache(maxsize=65536)
 def fold(word: str) -> str:
     """The index term of a normalised word: English endings go, anything but ASCII letters stays as it is."""
-    return stem(word) if len(word) <= MAX_WORD_CHARS and word.isascii() and word.isalpha() else word[:MAX_WORD_CHARS]
+    return _folded_word(word) if len(word) <= MAX_WORD_CHARS else word[:MAX_WORD_CHARS]
+
+
+@lru_cache(maxsize=65536)
+def _folded_word(word: str) -> str:
+    return stem(word) if word.isascii() and word.isalpha() else word
 
 
 def index_terms(text: str) -> list[str]:
@@ -109,7 +133,7 @@ def query_terms(text: str) -> list[Term]:
 
     Words of grammar go unless nothing else is there. Operators, quotes and dashes are text like any other.
     """
-    normalized = normalize(text)
+    normalized = _normalized_query(text)
     stop = stop_words_of(pieces(normalized))
     every = _all_terms(normalized)
     content = [term for term in every if not _is_grammar(term, stop)]
@@ -118,10 +142,14 @@ def query_terms(text: str) -> list[Term]:
 
 def content_words(text: str) -> list[str]:
     """The words of a query that carry its subject, normalised and as typed, each once, in order."""
-    normalized = normalize(text)
-    words = list(dict.fromkeys(pieces(normalized)))
+    words = list(dict.fromkeys(pieces(_normalized_query(text))))
     stop = stop_words_of(words)
     return [word for word in words if word not in stop] or words
+
+
+def _normalized_query(text: str) -> str:
+    # Cut twice: one character can stand for eighteen.
+    return normalize(text[:MAX_QUERY_CHARS])[:MAX_QUERY_CHARS]
 
 
 def _all_terms(normalized: str) -> list[Term]:
@@ -129,14 +157,16 @@ def _all_terms(normalized: str) -> list[Term]:
     at = 0
     for match in _JOINED.finditer(normalized):
         terms += _plain_terms(normalized[at : match.start()])
-        compound = match.group()
-        if _PLAIN_COMPOUND.fullmatch(compound):
-            terms += _plain_terms(compound)
-        else:
-            keys = tuple(key for piece in pieces(compound) for key in _keys(piece))
-            terms.append(Term(compound, keys, identifier=True))
+        terms += _joined_terms(match.group())
         at = match.end()
     return terms + _plain_terms(normalized[at:])
+
+
+def _joined_terms(compound: str) -> list[Term]:
+    keys = tuple(key for piece in pieces(compound) for key in _keys(piece))
+    if len(keys) > MAX_IDENTIFIER_PARTS or _PLAIN_COMPOUND.fullmatch(compound):
+        return _plain_terms(compound)
+    return [Term(compound, keys, identifier=True)]
 
 
 def _plain_terms(text: str) -> list[Term]:

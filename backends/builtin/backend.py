@@ -35,7 +35,7 @@ from backends.corpus import Corpus
 from backends.embedding import Vectors, resolve
 from backends.passages import assemble
 from backends.relevance import Spread, Statistics
-from backends.tokens import query_terms
+from backends.tokens import MAX_QUERY_CHARS, query_terms
 
 T = TypeVar("T")
 
@@ -132,7 +132,7 @@ class BuiltinBackend:
         limit_s = (query.deadline_at - time.monotonic()) * _EMBED_SHARE
         try:
             async with asyncio.timeout(max(0.0, limit_s)):
-                data = await self._writer.embed_query(self._options.embedding, query.text)
+                data = await self._writer.embed_query(self._options.embedding, query.text[:MAX_QUERY_CHARS])
         except TimeoutError:
             return _Semantics(late=True)
         except BackendError as error:

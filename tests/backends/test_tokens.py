@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.tokens import content_words, fold, index_terms, normalize, query_terms
+from backends.tokens import (
+    MAX_IDENTIFIER_PARTS,
+    MAX_QUERY_CHARS,
+    MAX_QUERY_TERMS,
+    content_words,
+    fold,
+    index_terms,
+    normalize,
+    query_terms,
+)
 
 
 @pytest.mark.parametrize(
@@ -57,3 +69,39 @@ def test_any_text_is_tokenised(text: str) -> None:
     assert all(term for term in index_terms(text))
     assert all(term.text and term.keys for term in query_terms(text))
     assert normalize(text).count("\n") == text.count("\n")
+
+
+HOSTILE = ["a", "ß", "ﬃ", "İ", "\ufdfa", "\u0315\u0300", "\u0f73\u0315", "a.", "-", "日", "QWxhZGRpbjpv+", "a\u0301"]
+
+
+@pytest.mark.parametrize("work", [normalize, index_terms, query_terms, content_words])
+@pytest.mark.parametrize("alphabet", HOSTILE, ids=ascii)
+def test_twice_the_text_is_about_twice_the_work(work: Callable[[str], object], alphabet: str) -> None:
+    """Nothing is quadratic, whatever a pasted text is made of."""
+    small, large = alphabet * 4_000, alphabet * 32_000
+    assert cpu_s(work, large) < 40 * cpu_s(work, small) + 0.02
+
+
+def cpu_s(work: Callable[[str], object], text: str) -> float:
+    """The least CPU time of this thread that three runs take: the machine is shared."""
+
+    def once() -> float:
+        started = time.thread_time()
+        work(text)
+        return time.thread_time() - started
+
+    return min(once() for _ in range(3))
+
+
+@pytest.mark.parametrize("alphabet", HOSTILE, ids=ascii)
+def test_what_is_made_of_a_query_is_bounded(alphabet: str) -> None:
+    """A text pasted as a query gives a bounded number of terms with a bounded number of keys each."""
+    terms = query_terms(alphabet * 50_000)
+    assert len(terms) <= MAX_QUERY_TERMS
+    assert all(len(term.keys) <= MAX_IDENTIFIER_PARTS for term in terms)
+    assert sum(map(len, content_words(alphabet * 50_000))) <= MAX_QUERY_CHARS
+
+
+def test_a_long_chain_is_text_and_no_identifier() -> None:
+    """A pasted block of joined parts is looked for by its parts."""
+    assert not any(term.identifier for term in query_terms("QWxhZGRp/" * 30 + "b3Blbg"))
