@@ -192,7 +192,7 @@ def test_snippets_and_footers_fit_the_injected_limit_together(tmp_path: Path) ->
     config = "{memory: {qmd: {limits: {maxInjectedChars: 1000}}}}"
     reply, _ = ask(answer(*hits), config=config, folder=tmp_path)
     assert sum(len(row["snippet"]) for row in reply["results"]) <= 1000
-    assert len(reply["results"]) == 2
+    assert len(reply["results"]) == 3
     assert [notice["code"] for notice in reply["notices"]] == ["clipped"]
 
 
