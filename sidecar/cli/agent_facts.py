@@ -8,7 +8,7 @@ from typing import Any
 
 from sidecar.cli import words
 from sidecar.cli.columns import table
-from sidecar.cli.terminal import Style, ago, duration, printable, size, upcoming
+from sidecar.cli.terminal import Style, ago, duration, printable, size, took, upcoming
 
 Facts = Mapping[str, Any]
 
@@ -58,7 +58,7 @@ def _updated(agent: Facts, now: dt.datetime) -> str:
         )
     counts = f"{last.get('changed', 0)} changed, {last.get('removed', 0)} removed"
     detail = f" ({last['detail']})" if last.get("detail") else ""
-    return f"{when} by {engine}: {counts}, {float(last.get('tookMs') or 0):.0f} ms{detail}"
+    return f"{when} by {engine}: {counts}, {took(last.get('tookMs') or 0)}{detail}"
 
 
 def _pending(agent: Facts, now: dt.datetime) -> str:
@@ -96,7 +96,7 @@ def _index(facts: Facts, now: dt.datetime) -> str:
 
 
 def _vectors(facts: Facts, now: dt.datetime) -> str:
-    stored, waiting = facts.get("vectors"), facts.get("pendingVectors")
+    stored, waiting = facts.get("vectors"), facts.get("vectorsPending")
     dims = f" of {facts['dims']} dimensions in {facts.get('vectorStore')}" if stored and facts.get("dims") else ""
     parts = (
         f"{stored:,}{dims}" if isinstance(stored, int) else "",
@@ -131,7 +131,7 @@ def _resident(facts: Facts, now: dt.datetime) -> str:
 
 
 def _processes(facts: Facts, now: dt.datetime) -> str:
-    return ", ".join(map(str, (facts.get("resident") or {}).get("pids") or []))
+    return ", ".join(map(str, facts.get("processes") or []))
 
 
 def _run_of(key: str) -> Callable[[Facts, dt.datetime], str]:
@@ -155,7 +155,7 @@ def _models(facts: Facts, now: dt.datetime) -> str:
     models = facts.get("models")
     if not isinstance(models, Mapping):
         return ""
-    return ", ".join(f"{kind} {state}" for kind, state in models.items())
+    return ", ".join(f"{kind} {'present' if there else 'missing'}" for kind, there in models.items())
 
 
 def _held(facts: Facts, now: dt.datetime) -> str:
@@ -164,9 +164,9 @@ def _held(facts: Facts, now: dt.datetime) -> str:
 
 def _ignored(facts: Facts, now: dt.datetime) -> str:
     ignored = facts.get("ignored") or {}
-    if not ignored.get("files"):
+    if not ignored.get("count"):
         return ""
-    count = ("at least " if ignored.get("more") else "") + words.counted(ignored["files"], "file")
+    count = ("at least " if ignored.get("atLeast") else "") + words.counted(ignored["count"], "file")
     sample = ", ".join(map(str, ignored.get("sample") or []))
     return f"{count} by rule, such as {sample}" if sample else f"{count} by rule"
 

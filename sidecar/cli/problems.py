@@ -172,7 +172,9 @@ def _skipped(agent: Mapping[str, Any]) -> Iterator[Problem]:
         if isinstance(skipped, Mapping) and skipped:
             files = words.listed([f"{path} ({why})" for path, why in skipped.items()], SHOWN_NAMES)
             count = words.counted(len(skipped), "file")
-            yield Problem(text=f"{name} skipped {count}: {files}", remedy="mend them, or move them out of the folders")
+            yield Problem(
+                text=f"{name} skipped {count}: {files}", remedy="mend what was skipped, or move it out of the folders"
+            )
 
 
 def _notices(agent: Mapping[str, Any]) -> Iterator[Problem]:

@@ -147,6 +147,11 @@ def duration(seconds: float) -> str:
     return f"{max(0, int(seconds))}s"
 
 
+def took(milliseconds: float) -> str:
+    """How long something took: `31 ms`, `9.9 s`."""
+    return f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"
+
+
 def size(count_bytes: float) -> str:
     """A number of bytes for people, in powers of 1024: `812 B`, `37 MB`."""
     for unit in ("B", "KB", "MB"):

@@ -75,7 +75,7 @@ def held(entry: Mapping[str, Any]) -> str:
     """A folder whose update is held back: `vault (missing)`, `vault (shrunk, 12 files left)`."""
     left = counted(entry["filesLeft"], "file") + " left" if entry.get("filesLeft") else ""
     why = ", ".join(filter(None, (str(entry.get("reason") or ""), left)))
-    return f"{entry.get('root')} ({why})" if why else str(entry.get("root"))
+    return f"{entry.get('name')} ({why})" if why else str(entry.get("name"))
 
 
 def notice_line(notice: Mapping[str, Any]) -> str:

@@ -65,8 +65,8 @@ def test_an_agent_that_nothing_answers_for_is_a_problem_even_without_an_error() 
 
 def test_held_folders_are_told_unless_a_notice_does() -> None:
     """The guard of an index is not an accident, but somebody has to decide."""
-    vault = {"root": "vault", "reason": "missing", "since": T - 60, "filesLeft": 0}
-    held = {"qmd": {"held": [vault, {"root": "notes", "reason": "shrunk", "since": T, "filesLeft": 12}]}}
+    vault = {"name": "vault", "reason": "missing", "since": T - 60, "filesLeft": 0}
+    held = {"qmd": {"held": [vault, {"name": "notes", "reason": "shrunk", "since": T, "filesLeft": 12}]}}
     (problem,) = of_agent(agent(engines=held))
     assert problem.text == "updates are held back for vault (missing), notes (shrunk, 12 files left)"
     assert "sync main --force" in lines(problem)[1]

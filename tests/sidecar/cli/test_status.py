@@ -154,15 +154,15 @@ def test_status_of_one_agent_shows_everything(run: Run, daemon: FakeDaemon) -> N
         "ready": True,
         "documents": 1200,
         "resident": {
-            "state": "running",
+            "state": "idle",
             "pid": 77,
-            "pids": [77, 78],
             "rssBytes": 74 * 2**20,
             "startedAt": now - 4000,
             "calls": 17,
         },
-        "pendingVectors": 12,
-        "models": {"embed": "present", "rerank": "missing"},
+        "processes": [77, 78],
+        "vectorsPending": 12,
+        "models": {"embed": True, "rerank": False},
         "lastUpdate": {"at": now - 190, "result": "ok", "lastGoodAt": now - 190},
         "lastEmbed": {
             "at": now - 620,
@@ -170,8 +170,8 @@ def test_status_of_one_agent_shows_everything(run: Run, daemon: FakeDaemon) -> N
             "lastGoodAt": now - 90_000,
             "nextAttemptAt": now + 250,
         },
-        "held": [{"root": "vault", "reason": "missing", "since": now - 60, "filesLeft": 0}],
-        "ignored": {"files": 14, "sample": ["node_modules/a.md"], "more": True},
+        "held": [{"name": "vault", "reason": "missing", "since": now - 60, "filesLeft": 0}],
+        "ignored": {"count": 14, "sample": ["node_modules/a.md"], "atLeast": True},
     }
     builtin = {"chunks": 4821, "vectors": 4821, "dims": 256, "vectorStore": "vec0", "skipped": {"a.md": "not UTF-8"}}
     breaker = {"of": "qmd", "state": "open", "reason": "locked", "since": now - 61, "nextProbeAt": now + 61}
@@ -187,7 +187,7 @@ def test_status_of_one_agent_shows_everything(run: Run, daemon: FakeDaemon) -> N
         "index 1,200 documents",
         "vectors 12 pending",
         "models embed present, rerank missing",
-        "resident running, pid 77, 74 MB, started 1h ago, 17 calls",
+        "resident idle, pid 77, 74 MB, started 1h ago, 17 calls",
         "processes 77, 78",
         "update 3m ago: ok",
         "embed 10m ago: model missing; last good 1d ago; next attempt in 4m",

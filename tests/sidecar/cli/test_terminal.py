@@ -9,7 +9,18 @@ import termios
 
 import pytest
 
-from sidecar.cli.terminal import Style, ago, can_show, duration, printable, screen_width, size, upcoming, wants_colour
+from sidecar.cli.terminal import (
+    Style,
+    ago,
+    can_show,
+    duration,
+    printable,
+    screen_width,
+    size,
+    took,
+    upcoming,
+    wants_colour,
+)
 
 NOW = dt.datetime(2026, 11, 29, 12, 0, tzinfo=dt.UTC)
 
@@ -77,6 +88,7 @@ def test_what_was_planned_and_is_late_comes_now() -> None:
 def test_spans_and_sizes_have_one_unit() -> None:
     """A person needs the largest unit."""
     assert [duration(seconds) for seconds in (0.4, 59, 60, 7300, 200_000)] == ["0s", "59s", "1m", "2h", "2d"]
+    assert [took(milliseconds) for milliseconds in (31.2, 9923)] == ["31 ms", "9.9 s"]
     assert [size(count) for count in (812, 61 * 2**20, 3 * 2**30)] == ["812 B", "61 MB", "3.0 GB"]
 
 
