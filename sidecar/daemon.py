@@ -22,7 +22,7 @@ import orjson
 import sidecar
 from backends.base import Backend
 from backends.files import write_atomically
-from backends.qmd import ResidentPool
+from backends.qmd import ResidentPool, sweep
 from sidecar.agents import Agent
 from sidecar.config import AgentSettings, Settings, resolve_corpus
 from sidecar.engines import Engines, Shared, build
@@ -35,9 +35,9 @@ from sidecar.gateway.listener import check_length
 from sidecar.gateway.routes import DaemonView
 from sidecar.governor import Governor
 from sidecar.logs import logging_to
-from sidecar.places import POINTER, run_dirs
+from sidecar.places import POINTER
 from sidecar.scheduler import Scheduler
-from sidecar.state import StateLock, private_folder
+from sidecar.state import StateLock, private_folder, runtime_folder
 from sidecar.watching import Watching
 from sidecar.worker.process import Worker
 
@@ -64,6 +64,7 @@ def run(settings: Settings, *, log_level: str | None = None, on_ready: OnReady |
         check_length(settings.socket)
         private_folder(settings.state_dir)
         with logging_to(level=log_level or logs.level, file=file), StateLock(settings.state_dir):
+            _end_orphans(settings.state_dir)
             asyncio.run(Daemon(settings, environ=os.environ).serve(on_ready))
             _leave_stuck_threads()
     except StartupError as error:
@@ -103,6 +104,12 @@ def _raise_descriptor_limit() -> None:
     if soft < wanted:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _end_orphans(state_dir: Path) -> None:
+    """End what an earlier daemon left running on this state folder, before anything is started anew."""
+    if ended := sweep(state_dir):
+        log.warning("orphans ended", extra={"fields": {"processes": ended}})
 
 
 class Daemon:
@@ -282,8 +289,8 @@ class Daemon:
                 "startedAt": self._started_at,
             }
         )
-        for folder in run_dirs(self._environ, self._settings.state_dir):
-            pointer = private_folder(folder) / POINTER
+        for folder in {runtime_folder(self._environ), private_folder(self._settings.state_dir / "run")}:
+            pointer = folder / POINTER
             write_atomically(pointer, content)
             self._pointers.append(pointer)
 

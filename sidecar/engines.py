@@ -12,7 +12,7 @@ from backends.base import Backend
 from backends.builtin import BuiltinBackend, BuiltinOptions, EmbeddingSpec, Writer
 from backends.corpus import Corpus
 from backends.failover import Failover
-from backends.qmd import QmdBackend, QmdHome, QmdOptions, ResidentPool
+from backends.qmd import QmdBackend, QmdHome, QmdOptions, ResidentPool, agent_environment
 from backends.relevance import Weights
 from sidecar.config import AgentSettings, Settings
 from sidecar.config.variables import expand
@@ -53,7 +53,7 @@ def build(settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shar
     ):
         builtin = _builtin(settings, agent, corpus, shared)
         return Engines(search=builtin, builtin=builtin)
-    environment = qmd_environment(_qmd_home(agent, shared))
+    environment = agent_environment(_qmd_home(settings, agent, shared), shared.environ)
     if memory.fallback == "none":
         qmd = _qmd(settings, agent, corpus, shared, None)
         return Engines(search=qmd, qmd=qmd, qmd_environment=environment)
@@ -91,7 +91,7 @@ def _qmd(
     qmd = settings.memory.qmd
     return QmdBackend(
         corpus=corpus,
-        home=_qmd_home(agent, shared),
+        home=_qmd_home(settings, agent, shared),
         options=QmdOptions(
             command=qmd.command,
             mode=qmd.search_mode,
@@ -110,23 +110,15 @@ def _qmd(
     )
 
 
-def _qmd_home(agent: AgentSettings, shared: Shared) -> QmdHome:
+def _qmd_home(settings: Settings, agent: AgentSettings, shared: Shared) -> QmdHome:
     folder = agent.state_dir / "qmd"
     return QmdHome(
         config=folder / "xdg-config",
         cache=folder / "xdg-cache",
         work=folder / "work",
         models=models_folder(shared.environ),
+        state=settings.state_dir,
     )
-
-
-def qmd_environment(home: QmdHome) -> dict[str, str]:
-    """The variables that point a person's own qmd at an agent's index."""
-    return {
-        "XDG_CONFIG_HOME": str(home.config),
-        "XDG_CACHE_HOME": str(home.cache),
-        "QMD_CONFIG_DIR": str(home.config / "qmd"),
-    }
 
 
 def _weights(agent: AgentSettings) -> Weights:

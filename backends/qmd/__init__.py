@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from backends.qmd.backend import QmdBackend
-from backends.qmd.home import QmdHome, QmdOptions
+from backends.qmd.home import QmdHome, QmdOptions, agent_environment
 from backends.qmd.pool import ResidentPool
+from backends.qmd.sweeping import sweep
 from backends.qmd.syncing import Turn
 
-__all__ = ["QmdBackend", "QmdHome", "QmdOptions", "ResidentPool", "Turn"]
+__all__ = ["QmdBackend", "QmdHome", "QmdOptions", "ResidentPool", "Turn", "agent_environment", "sweep"]

@@ -1,7 +1,7 @@
 """Put a question to qmd: the warm resident first, the command line when there is none.
 
-Rows are files. A question asks for many of them, and for notes and sessions apart, so that neither fills the
-list before the other had its turn.
+Rows are files. A question asks for many of them, and for notes, extra folders and sessions apart, so that none fills
+the list before the others had their turn.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from typing import Any
 
 from backends.base import BackendError, Failure, Mode, Notice
 from backends.qmd import command
+from backends.qmd.capabilities import NEWEST_TRIED, Dialect
 from backends.qmd.child import run
-from backends.qmd.install import NO_RERANK, Install
+from backends.qmd.install import Install
 from backends.qmd.output import Reading, Row, read, rows_of, timed_out
 from backends.qmd.pool import ResidentPool
 from backends.qmd.program import Program
@@ -35,13 +36,21 @@ _WORTH_A_COMMAND = frozenset({Failure.BAD_OUTPUT, Failure.UNSUPPORTED_FLAGS, Fai
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """One question: `groups` are lists of collections that are searched apart; none is empty."""
+    """One question: `groups` are lists of collections that are searched apart; none is empty.
+
+    `scoped` keeps qmd's candidates to the collection of a group of one.
+    """
 
     terms: Terms
     mode: Mode
     groups: tuple[tuple[str, ...], ...]
     rerank: bool
     deadline_at: float
+    scoped: bool = False
+
+    def scope(self, group: Sequence[str]) -> str:
+        """What goes behind every word for this group."""
+        return command.scope_of(group[0]) if self.scoped and len(group) == 1 else ""
 
     @property
     def left_s(self) -> float:
@@ -94,7 +103,7 @@ class Asking:
 
     async def lease(self, install: Install, *, wait_s: float) -> Resident | None:
         """The agent's resident, started if there is room, waiting at most `wait_s`. None too where it cannot serve."""
-        if install.version and install.version < NO_RERANK:
+        if install.able.dialect is None:
             return None
 
         async def start() -> Resident:
@@ -102,23 +111,35 @@ class Asking:
 
         return await self._pool.lease(self._key, start, wait_s=wait_s)
 
+    def current(self) -> Resident | None:
+        """The resident that runs now, without starting one."""
+        return self._pool.current(self._key)
+
     async def retire(self) -> None:
         """End the resident: what it has open is about to be replaced."""
         await self._pool.retire(self._key)
 
     def _why_command(self, install: Install) -> Notice:
-        if self._pool.current(self._key) is not None:
+        if self.current() is not None:
             return Notice("resident_refused", "The warm qmd refused the call; a new process answered.")
-        if install.version and install.version < NO_RERANK:
+        if install.able.dialect is None:
             message = f"qmd {install.label} has no resident that can do without the reranker."
             return Notice("resident_unsupported", message, "Update qmd: npm install -g @tobilu/qmd@latest")
         why = self._pool.why_not(self._key)
+        if why is not None and not install.tried:
+            newest = ".".join(map(str, NEWEST_TRIED))
+            message = f"qmd {install.label} was never tried (up to {newest}), and does not stay warm: {why.message}"
+            return Notice("resident_failed", message, f"Look for a newer qmd-sidecar, or install @tobilu/qmd@{newest}.")
         if why is not None:
             return Notice("resident_failed", f"The warm qmd does not start: {why.message}", why.hint)
         return Notice("resident_busy", "No warm qmd was free; a new process answered.")
 
     async def _by_command(self, install: Install, ask: Ask) -> Found:
-        lines = [argv for group in ask.groups for argv in command.searches(install, ask.terms, ask.mode, group)]
+        lines = [
+            argv
+            for group in ask.groups
+            for argv in command.searches(install, ask.terms, ask.mode, group, ask.scope(group))
+        ]
         readings = await asyncio.gather(*(self._one(argv, ask) for argv in lines))
         failed = [reading.failure for reading in readings if reading.failure is not None]
         if failed:
@@ -153,11 +174,23 @@ async def _by_resident(resident: Resident, ask: Ask) -> Found:
 
 async def _rows(resident: Resident, ask: Ask, mode: Mode, timeout_s: float) -> tuple[Row, ...]:
     calls = [
-        resident.call("query", arguments(ask, mode, group), timeout_s=timeout_s, hang_s=_HANG_S[mode])
+        resident.call(tool, given, timeout_s=timeout_s, hang_s=_HANG_S[mode])
         for group in ask.groups
+        for tool, given in calls_of(resident.dialect, ask, mode, group)
     ]
     results = await asyncio.gather(*calls, return_exceptions=True)
     return woven([_checked(result) for result in results])
+
+
+def calls_of(dialect: Dialect, ask: Ask, mode: Mode, group: Sequence[str]) -> list[tuple[str, dict[str, Any]]]:
+    """The tool calls, name and arguments, that ask a resident for one group. Keywords only before 1.1."""
+    if dialect is Dialect.TYPED:
+        return [("query", arguments(ask, mode, group))]
+    return [
+        ("search", {"query": text, "limit": command.ROW_LIMIT, "minScore": 0, "collection": name})
+        for name in group
+        for text in command.fewer(ask.terms.words)
+    ]
 
 
 def arguments(ask: Ask, mode: Mode, collections: Sequence[str]) -> dict[str, Any]:
@@ -165,7 +198,9 @@ def arguments(ask: Ask, mode: Mode, collections: Sequence[str]) -> dict[str, Any
     if not collections:
         raise ValueError("a search names its collections")
     return {
-        "searches": [{"type": kind, "query": text} for kind, text in command.typed(ask.terms, mode)],
+        "searches": [
+            {"type": kind, "query": text} for kind, text in command.typed(ask.terms, mode, ask.scope(collections))
+        ],
         "collections": list(collections),
         "limit": command.ROW_LIMIT,
         "candidateLimit": command.ROW_LIMIT,

@@ -6,8 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass
-from typing import Any
 
 from backends.base import (
     Answer,
@@ -18,21 +16,23 @@ from backends.base import (
     Mode,
     Notice,
     Query,
-    Source,
     SyncReport,
     SyncRequest,
 )
-from backends.corpus import Corpus, Kind
+from backends.corpus import Corpus
 from backends.passages import Candidate, assemble
 from backends.qmd.asking import Ask, Asking, Found
 from backends.qmd.home import QmdHome, QmdOptions
+from backends.qmd.install import Install
 from backends.qmd.locating import Places, locate
-from backends.qmd.models import keywords_only, missing
+from backends.qmd.models import Models, Presence, keywords_only, missing
 from backends.qmd.output import Row
 from backends.qmd.pool import ResidentPool
 from backends.qmd.program import Program
-from backends.qmd.syncing import Attempt, Syncing, Turn
-from backends.qmd.terms import terms_of
+from backends.qmd.rooms import SAFE_FREQUENCY, rooms_of
+from backends.qmd.status import describe
+from backends.qmd.syncing import Syncing, Turn
+from backends.qmd.terms import Terms, terms_of
 from backends.relevance import Statistics
 
 # What rank says about relevance when qmd tells no distance: a best guess that never outbids covered words.
@@ -40,15 +40,6 @@ _BEST_BY_RANK = 0.6
 _RANK_SLOPE = 0.15
 #: How long the presence of a model file is believed, in seconds.
 _MODEL_BELIEVED_S = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Semantics:
-    """Which models were on this machine at a moment of monotonic time."""
-
-    embed: bool
-    rerank: bool
-    at: float
 
 
 class QmdBackend:
@@ -87,11 +78,13 @@ class QmdBackend:
             turn=turn,
             pool=pool,
         )
-        self._semantics: _Semantics | None = None
+        self._models: Models | None = None
+        self._models_at = 0.0
 
     async def probe(self) -> None:
-        """Find a qmd that runs and says its version. Raises `BackendError` with what is missing or broken."""
+        """Find a qmd that runs and says its version, and the models. Raises `BackendError` with what is missing."""
         await self._program.current()
+        await self._known_models()
 
     async def search(self, query: Query) -> Answer:
         """Ask qmd for files, cut the passages that answer. Raises `BackendError`."""
@@ -99,12 +92,18 @@ class QmdBackend:
         await self._check_index()
         statistics = self._statistics()
         terms = terms_of(query.text, statistics)
-        groups = self._groups(query.sources)
-        mode, notices = await self._possible(query.mode)
+        scoped = self._is_crowded(install, terms)
+        groups = rooms_of(self._corpus, self._syncing.ledger, query.sources, apart=scoped)
+        mode, notices = await self._possible(install, query.mode)
         if terms.empty or not groups:
             return self._answer((), Found(rows=(), via="command"), mode, (*notices, *self._held()))
         ask = Ask(
-            terms=terms, mode=mode, groups=groups, rerank=await self._may_rerank(mode), deadline_at=query.deadline_at
+            terms=terms,
+            mode=mode,
+            groups=groups,
+            rerank=await self._may_rerank(mode),
+            deadline_at=query.deadline_at,
+            scoped=scoped,
         )
         found = await self._asking.find(install, ask)
         hits, places = await asyncio.get_running_loop().run_in_executor(
@@ -120,27 +119,18 @@ class QmdBackend:
             message = f"qmd's folders cannot be written: {error.strerror or type(error).__name__}."
             raise BackendError(Failure.EXITED, message, hint=f"Look at {self._home.config}.") from error
         finally:
-            self._semantics = None
+            self._models = None
+            await self._known_models()
 
     def status(self) -> BackendStatus:
         """What is known now."""
-        ledger, resident = self._syncing.ledger, self._residents.current(self._key)
-        install = self._program.known
-        detail = {
-            "version": install.label if install else None,
-            "binary": str(install.binary.path) if install else None,
-            "mode": self._options.mode.value,
-            "resident": {"pid": resident.pid, "busy": resident.busy} if resident else None,
-            "collections": sorted(ledger.owned),
-            "held": list(self._syncing.held),
-            "lastUpdate": _attempt(self._syncing.last_update, ledger.updated_at),
-            "lastEmbed": _attempt(self._syncing.last_embed, ledger.embedded_at),
-        }
+        ledger, install = self._syncing.ledger, self._program.known
+        detail = describe(self._options, install, self._residents, self._key, self._syncing, self._models)
         return BackendStatus(
             backend=self.name,
             ready=install is not None and bool(ledger.updated),
             documents=ledger.documents if ledger.updated else None,
-            notices=self._held(),
+            notices=(*self._held(), *self._semantic_notices()),
             detail=detail,
         )
 
@@ -150,10 +140,11 @@ class QmdBackend:
 
     async def _binary_changed(self) -> None:
         await self._residents.retire(self._key)
+        self._syncing.forgive()
 
     async def _check_index(self) -> None:
         """An index that was never built, or is gone, must not answer "nothing found" as qmd would."""
-        if not self._syncing.ledger.updated:
+        if not self._syncing.ledger.updated and not self._syncing.ledger.aliases:
             raise BackendError(
                 Failure.INDEX_LOST, "qmd's index is not built yet.", hint="It is built by the next sync."
             )
@@ -161,37 +152,41 @@ class QmdBackend:
             await self._residents.retire(self._key)
             raise BackendError(Failure.INDEX_LOST, "qmd's index is gone.", hint="It is rebuilt by the next sync.")
 
-    def _groups(self, sources: frozenset[Source]) -> tuple[tuple[str, ...], ...]:
-        """Our collections that may be searched: notes and sessions apart."""
-        names = [root for root in self._corpus.roots if root.name in self._syncing.ledger.owned]
-        notes = tuple(root.name for root in names if root.kind is not Kind.SESSION and Source.MEMORY in sources)
-        sessions = tuple(root.name for root in names if root.kind is Kind.SESSION and Source.SESSIONS in sources)
-        return tuple(group for group in (notes, sessions) if group)
+    def _is_crowded(self, install: Install, terms: Terms) -> bool:
+        """Whether one collection could fill qmd's list of candidates and leave no room for the others."""
+        frequency = self._syncing.ledger.documents if terms.frequency is None else terms.frequency
+        return install.able.global_cut and min(frequency, self._syncing.ledger.documents) > SAFE_FREQUENCY
 
-    async def _possible(self, mode: Mode) -> tuple[Mode, tuple[Notice, ...]]:
+    async def _possible(self, install: Install, mode: Mode) -> tuple[Mode, tuple[Notice, ...]]:
         """The mode that can run: meaning needs vectors and a model, else qmd would hang without a word."""
-        if mode is Mode.SEARCH or (self._syncing.ledger.embedded and (await self._models()).embed):
+        if mode is Mode.SEARCH:
+            return mode, ()
+        embed = (await self._known_models()).embed
+        if self._syncing.ledger.embedded and embed is Presence.PRESENT and install.able.typed:
             return mode, ()
         if mode is Mode.VSEARCH:
-            raise missing()
-        return Mode.SEARCH, (keywords_only(),)
+            raise missing(embed)
+        return Mode.SEARCH, (keywords_only(embed),)
 
     async def _may_rerank(self, mode: Mode) -> bool:
         wanted = mode is Mode.QUERY and self._options.rerank is not False
-        return wanted and (await self._models()).rerank
+        return wanted and (await self._known_models()).rerank is Presence.PRESENT
 
-    async def _models(self) -> _Semantics:
-        known = self._semantics
-        if known is None or time.monotonic() - known.at > _MODEL_BELIEVED_S:
-            embed = await self._syncing.has_model("embed")
-            known = _Semantics(embed, await self._syncing.has_model("rerank"), time.monotonic())
-            self._semantics = known
-        return known
+    async def _known_models(self) -> Models:
+        if self._models is None or time.monotonic() - self._models_at > _MODEL_BELIEVED_S:
+            self._models, self._models_at = await self._syncing.models(), time.monotonic()
+        return self._models
+
+    def _semantic_notices(self) -> tuple[Notice, ...]:
+        """What an operator is told of a mode that wants meaning and has no model for it."""
+        if self._options.mode is Mode.SEARCH or self._models is None or self._models.embed is Presence.PRESENT:
+            return ()
+        return (keywords_only(self._models.embed),)
 
     def _cut(
         self, rows: Sequence[Row], query: Query, mode: Mode, statistics: Statistics | None
     ) -> tuple[tuple[Hit, ...], Places]:
-        places = locate(rows, self._corpus)
+        places = locate(rows, self._corpus, self._syncing.ledger.aliases)
         candidates = [
             Candidate(located=located)
             if mode is not Mode.VSEARCH
@@ -201,11 +196,14 @@ class QmdBackend:
         return tuple(assemble(candidates, query, statistics, self._options.weights)), places
 
     def _held(self) -> tuple[Notice, ...]:
-        held = self._syncing.ledger.parked
-        if not held:
+        losses = self._syncing.ledger.losses
+        if not losses:
             return ()
-        message = f"The folder of {', '.join(held)} is missing; its documents are kept until it returns."
-        return (Notice("source_missing", message, "Bring the folder back, or remove it from the configuration."),)
+        message = f"Of {', '.join(losses)} all or most files are gone; the index keeps what it had of them for now."
+        action = (
+            "Bring the files back. If they are gone on purpose, run `qmd-sidecar sync --force`, or wait ten minutes."
+        )
+        return (Notice("source_missing", message, action),)
 
     def _answer(self, hits: tuple[Hit, ...], found: Found, mode: Mode, notices: tuple[Notice, ...]) -> Answer:
         return Answer(hits=hits, engine=self.name, via=found.via, mode=mode, partial=found.partial, notices=notices)
@@ -214,7 +212,3 @@ class QmdBackend:
 def by_rank(rank: int) -> float:
     """A relevance for the row at `rank` (0-based) of a search by meaning that tells no distances."""
     return _BEST_BY_RANK / (1 + _RANK_SLOPE * rank)
-
-
-def _attempt(last: Attempt | None, good_at: float) -> dict[str, Any]:
-    return {**(asdict(last) if last else {}), "lastGoodAt": good_at or None}

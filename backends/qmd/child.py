@@ -144,9 +144,10 @@ class Child:
         """Wait until both pipes are closed. A grandchild may hold them open for ever, hence the limit."""
         await asyncio.wait([self._streams.closed], timeout=timeout_s)
 
-    def resident_bytes(self) -> int:
-        """Memory of the whole tree, in bytes."""
-        return sum(_rss(process) for process in self.family())
+    def measure(self) -> tuple[int, tuple[int, ...]]:
+        """Memory of the whole tree in bytes, and the ids of its processes, the leader first."""
+        family = self.family()
+        return sum(_rss(process) for process in family), tuple(process.pid for process in family)
 
     def family(self) -> list[psutil.Process]:
         """The leader and its descendants. Handles remember the create time: a reused pid is never mistaken."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,10 @@ class Desired:
         """The names that may be searched."""
         return tuple(collection.name for collection in self.collections)
 
+    def without(self, names: Container[str]) -> Desired:
+        """The same without some collections."""
+        return replace(self, collections=tuple(want for want in self.collections if want.name not in names))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -61,15 +65,41 @@ def desired(corpus: Corpus) -> Desired:
     return Desired(collections=tuple(_collection(root) for root in present), held=held)
 
 
-def plan(document: Mapping[str, Any], wanted: Desired, owned: Mapping[str, list[str]]) -> Plan:
-    """Compare. A collection goes only when we wrote it, nobody changed it since, and no root stands for it now."""
+def plan(
+    document: Mapping[str, Any], wanted: Desired, owned: Mapping[str, list[str]], keep: Iterable[str] = ()
+) -> Plan:
+    """Compare. A collection goes only when we wrote it, nobody changed it since, and no root stands for it now.
+
+    `keep` are names that stand for a root although they are not its own.
+    """
     actual = _actual(document)
-    names = {collection.name for collection in wanted.collections}
+    names = {*wanted.names, *keep}
     return Plan(
         create=tuple(want.name for want in wanted.collections if want.name not in actual),
         rebind=tuple(want.name for want in wanted.collections if want.name in actual and not _same(actual, want)),
         remove=tuple(name for name in actual if name not in names and _binding(actual[name]) == owned.get(name)),
     )
+
+
+def older_names(document: Mapping[str, Any], wanted: Desired, agent_id: str) -> dict[str, str]:
+    """Collections that an earlier naming made for the same roots: the name of the root by the older name.
+
+    `memory-root-main` stands for `memory-root` of the agent `main` when path and pattern are the same, and only then:
+    a name alone proves nothing.
+    """
+    actual = _actual(document)
+    suffixes = {agent_id, agent_id.casefold(), re.sub(r"[^a-z0-9]+", "-", agent_id.casefold()).strip("-")}
+    found = {}
+    for want in wanted.collections:
+        for name in sorted(f"{want.name}-{suffix}" for suffix in suffixes if suffix):
+            if name in actual and name not in wanted.names and _binding(actual[name]) == [want.path, want.pattern]:
+                found[name] = want.name
+    return found
+
+
+def without(document: Mapping[str, Any], names: Container[str]) -> dict[str, Any]:
+    """The document without some collections."""
+    return {**document, "collections": {name: entry for name, entry in _actual(document).items() if name not in names}}
 
 
 def applied(document: Mapping[str, Any], wanted: Desired, step: Plan, environ: Mapping[str, str]) -> dict[str, Any]:

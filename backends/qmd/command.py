@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from backends.base import Mode
-from backends.qmd.install import MANY_COLLECTIONS, NO_RERANK, Install
-from backends.qmd.terms import Terms
+from backends.qmd.install import Install
+from backends.qmd.terms import MAX_WORDS, Terms
 
 #: Rows are files and passages are cut by us, so many rows cost little and a large collection starves no other.
 ROW_LIMIT = 24
 
 
-def searches(install: Install, terms: Terms, mode: Mode, collections: Sequence[str]) -> list[list[str]]:
+def searches(
+    install: Install, terms: Terms, mode: Mode, collections: Sequence[str], scope: str = ""
+) -> list[list[str]]:
     """The command lines that together answer a search; their rows are to be joined.
 
     qmd's keyword search wants every word. One word is a plain `search`. More words are one `query` with
@@ -20,22 +23,34 @@ def searches(install: Install, terms: Terms, mode: Mode, collections: Sequence[s
     and for each of the two most telling ones alone.
     """
     program = str(install.binary.path)
-    if mode is not Mode.SEARCH or (len(terms.words) > 1 and install.version >= NO_RERANK):
-        lines = "\n".join(f"{kind}: {text}" for kind, text in typed(terms, mode))
+    if mode is not Mode.SEARCH or (len(terms.words) > 1 and install.able.typed):
+        lines = "\n".join(f"{kind}: {text}" for kind, text in typed(terms, mode, scope))
         fixed = [program, "query", "--json", "--no-rerank", "-C", str(ROW_LIMIT), "-n", str(ROW_LIMIT)]
         return [[*fixed, *names, "--", lines] for names in _scopes(install, collections)]
     fixed = [program, "search", "--json", "-n", str(ROW_LIMIT)]
-    return [[*fixed, *names, "--", text] for names in _scopes(install, collections) for text in fewer(terms.words)]
+    texts = [f"{text}{scope}" for text in fewer(terms.words)]
+    return [[*fixed, *names, "--", text] for names in _scopes(install, collections) for text in texts]
 
 
-def typed(terms: Terms, mode: Mode) -> list[tuple[str, str]]:
+def typed(terms: Terms, mode: Mode, scope: str = "") -> list[tuple[str, str]]:
     """The typed searches of a mode: a `lex` for each word, a `vec` for the meaning."""
-    words = [("lex", word) for word in terms.words]
+    words = [("lex", f"{word}{scope}") for word in terms.words]
     meaning = [("vec", terms.sentence)] if terms.sentence else []
     if mode is Mode.SEARCH:
         return words
     # The server takes ten searches at most; the first counts twice.
-    return meaning if mode is Mode.VSEARCH else [*meaning, *words[:9]]
+    return meaning if mode is Mode.VSEARCH else [*meaning, *words[: MAX_WORDS - 1]]
+
+
+def scope_of(collection: str) -> str:
+    """What, behind a word, keeps qmd to the files of one collection before it cuts its list of candidates.
+
+    That list holds the best 200 of the whole index; with the same word in 700 sessions, a note is not among them. But
+    qmd indexes `collection/path` of every file as text, too, and a phrase must stand somewhere in the file. Only ASCII
+    names: how others are split into words is not ours to guess.
+    """
+    name = " ".join(re.findall(r"[A-Za-z0-9]+", collection))
+    return f' "{name}"' if name and collection.isascii() else ""
 
 
 def fewer(words: Sequence[str]) -> list[str]:
@@ -58,8 +73,18 @@ def resident(install: Install) -> list[str]:
     return [str(install.binary.path), "mcp"]
 
 
+def add(install: Install, name: str, path: str, pattern: str) -> list[str]:
+    """Make a collection, for a qmd that does not take it from index.yml; `--glob` would be ignored silently."""
+    return [str(install.binary.path), "collection", "add", path, "--name", name, "--mask", pattern]
+
+
+def remove(install: Install, collection: str) -> list[str]:
+    """Forget a collection and its documents."""
+    return [str(install.binary.path), "collection", "remove", collection]
+
+
 def _scopes(install: Install, collections: Sequence[str]) -> list[list[str]]:
     flags = [["-c", name] for name in collections]
-    if install.version >= MANY_COLLECTIONS:
+    if install.able.many_collections:
         return [[word for flag in flags for word in flag]]
     return flags

@@ -14,16 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backends.base import BackendError, Failure
+from backends.qmd.capabilities import NEWEST_TRIED, Capabilities, Version, capabilities_of
 from backends.qmd.child import Surroundings, run
 from backends.qmd.output import failure_of, plain
-
-Version = tuple[int, ...]
-
-#: From here on `query`, on the command line and in the resident, can be told not to rerank. Before, it always
-#: loads the reranker, and hangs where that is not on the machine.
-NO_RERANK: Version = (2, 1)
-#: From here on several `-c` are all honoured (before, the last one won or nothing was found).
-MANY_COLLECTIONS: Version = (2, 8, 3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +39,16 @@ class Install:
     def label(self) -> str:
         """The version for people."""
         return ".".join(map(str, self.version)) or "unknown"
+
+    @property
+    def able(self) -> Capabilities:
+        """What this version can do."""
+        return capabilities_of(self.version)
+
+    @property
+    def tried(self) -> bool:
+        """Whether this version is not newer than all that were tried, and says which it is."""
+        return bool(self.version) and self.version <= NEWEST_TRIED
 
 
 def find(command: str, environ: Mapping[str, str]) -> Binary:

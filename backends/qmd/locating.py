@@ -8,8 +8,9 @@ files of equal content share one.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from urllib.parse import unquote
 
 from backends.base import Notice
@@ -33,13 +34,14 @@ class Places:
         return (Notice("unknown_collection", message, "Look for other collections in this agent's index.yml."),)
 
 
-def locate(rows: Iterable[Row], corpus: Corpus) -> Places:
-    """Place every row. Looks at the disk; not for the event loop."""
+def locate(rows: Iterable[Row], corpus: Corpus, aliases: Mapping[str, str] = MappingProxyType({})) -> Places:
+    """Place every row; `aliases` are roots by older names of theirs. Looks at the disk; not for the event loop."""
     found: dict[Located, Row] = {}
     slugs = _Slugs()
     unknown = outside = 0
     for row in rows:
-        named = [(root, path) for name, path in readings(row.file) if (root := corpus.root(name)) is not None]
+        read = ((corpus.root(aliases.get(name, name)), path) for name, path in readings(row.file))
+        named = [(root, path) for root, path in read if root is not None]
         if not named:
             unknown += 1
             continue

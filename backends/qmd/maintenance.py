@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,12 +10,11 @@ from pathlib import Path
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from backends.base import BackendError, Failure
-from backends.corpus import Corpus
 from backends.qmd.child import Completed, Surroundings, run
-from backends.qmd.collections import Desired
 from backends.qmd.output import failure_of, plain
 
 _INDEXED = re.compile(r"Indexed:\s*(\d+) new, (\d+) updated, (\d+) unchanged, (\d+) removed")
+_PENDING = re.compile(r"\((\d+) unique hash(?:es)? needs? vectors?\)")
 _SKIPPING = re.compile(r"Another \w+ process is already running|\bSkipping\.\s*$", re.MULTILINE)
 _EMBEDDED = re.compile(r"Embedded (\d+)|(\d+) chunks? (?:embedded|from)")
 _CONSTRAINT = re.compile(r"SQLITE_CONSTRAINT|UNIQUE constraint failed", re.IGNORECASE)
@@ -27,12 +25,13 @@ _NICENESS = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What an update did, in files over all collections."""
+    """What an update did, in files over all collections. `pending_vectors` is -1 when it said nothing of them."""
 
     new: int = 0
     updated: int = 0
     unchanged: int = 0
     removed: int = 0
+    pending_vectors: int = -1
 
     @property
     def documents(self) -> int:
@@ -60,7 +59,10 @@ def counts_in(text: str) -> Counts:
     """Add up the lines of an update, one for each collection."""
     lines = [tuple(map(int, match)) for match in _INDEXED.findall(text)]
     new, updated, unchanged, removed = (sum(column) for column in zip(*lines, strict=True)) if lines else (0, 0, 0, 0)
-    return Counts(new=new, updated=updated, unchanged=unchanged, removed=removed)
+    pending = _PENDING.search(text)
+    # Nothing is said when nothing is missing, and nothing is known when the output is not understood.
+    vectors = int(pending.group(1)) if pending else 0 if lines else -1
+    return Counts(new=new, updated=updated, unchanged=unchanged, removed=removed, pending_vectors=vectors)
 
 
 def embedded_in(text: str) -> int:
@@ -89,15 +91,6 @@ def _checked(completed: Completed) -> Completed:
     if error.failure is Failure.LOCKED or _CONSTRAINT.search(plain(completed.stderr)):
         raise _PassingError(error.failure, error.message, hint=error.hint)
     raise error
-
-
-def signature(corpus: Corpus, wanted: Desired) -> str:
-    """A fingerprint of every file of the corpus (place, size, time) and of the collections. Reads no file."""
-    digest = hashlib.blake2b(repr(wanted.collections).encode("utf-8", "surrogatepass"), digest_size=16)
-    for root, found in corpus.files():
-        line = f"{root.name}\0{found.relative}\0{found.mtime_ns}\0{found.size}\n"
-        digest.update(line.encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
 
 
 def set_aside(index: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +14,33 @@ from backends.base import BackendError, Failure, Notice
 _VARIABLES = {"embed": "QMD_EMBED_MODEL", "rerank": "QMD_RERANK_MODEL"}
 _DEFAULTS = {"embed": "embeddinggemma-300M-Q8_0.gguf", "rerank": "qwen3-reranker-0.6b-q8_0.gguf"}
 _ACTION = "Run `qmd pull` once with network, or set QMD_EMBED_MODEL to a local GGUF file, then run a sync."
+#: The smallest embedding models have some ten megabytes; what is below this is an error page or a torn download.
+_LEAST_BYTES = 1024 * 1024
+_HEADER = struct.Struct("<4sIQQ")
 
 
-def is_present(kind: str, document: Mapping[str, Any], environ: Mapping[str, str], folder: Path) -> bool:
+class Presence(StrEnum):
+    """What is known of a model file without loading it."""
+
+    PRESENT = "present"
+    ABSENT = "absent"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The embedding model and the reranker of one agent's qmd."""
+
+    embed: Presence = Presence.ABSENT
+    rerank: Presence = Presence.ABSENT
+
+
+def look(document: Mapping[str, Any], environ: Mapping[str, str], folder: Path) -> Models:
+    """Look for both models: milliseconds, no network. `document` is index.yml, `folder` where qmd keeps downloads."""
+    return Models(presence("embed", document, environ, folder), presence("rerank", document, environ, folder))
+
+
+def presence(kind: str, document: Mapping[str, Any], environ: Mapping[str, str], folder: Path) -> Presence:
     """Whether the model for `kind` (`embed`, `rerank`) can be loaded without network. Looks at the disk.
 
     The environment is asked before `document` (index.yml), since it is what the next sync writes there.
@@ -22,28 +49,44 @@ def is_present(kind: str, document: Mapping[str, Any], environ: Mapping[str, str
     configured = models.get(kind) if isinstance(models, dict) else None
     spec = environ.get(_VARIABLES[kind]) or (configured if isinstance(configured, str) else "") or _DEFAULTS[kind]
     if Path(spec).is_absolute():
-        return _has_content(Path(spec))
+        return state_of(Path(spec))
     name = spec.rpartition("/")[2].casefold()
-    return any(file.name.casefold().endswith(name) and _has_content(file) for file in _listing(folder))
+    states = {state_of(file) for file in _listing(folder) if file.name.casefold().endswith(name)}
+    return next((state for state in (Presence.PRESENT, Presence.BROKEN) if state in states), Presence.ABSENT)
 
 
-def missing() -> BackendError:
-    """The failure of a search by meaning that cannot run."""
+def state_of(file: Path) -> Presence:
+    """Whether a file is a GGUF with tensors in it, and large enough to be a model."""
+    try:
+        with file.open("rb") as stream:
+            head = stream.read(_HEADER.size)
+        size = file.stat().st_size
+    except OSError:
+        return Presence.ABSENT
+    if len(head) < _HEADER.size or size < _LEAST_BYTES:
+        return Presence.BROKEN
+    magic, version, tensors, _ = _HEADER.unpack(head)
+    return Presence.PRESENT if magic == b"GGUF" and version and tensors else Presence.BROKEN
+
+
+def missing(embed: Presence = Presence.ABSENT) -> BackendError:
+    """The failure of a search by meaning, or of an embed, that cannot run."""
+    if embed is Presence.BROKEN:
+        return BackendError(Failure.MODEL_MISSING, "The embedding model's file is damaged.", hint=_repair())
     return BackendError(
         Failure.MODEL_MISSING, "There are no vectors, or no embedding model to ask them with.", hint=_ACTION
     )
 
 
-def keywords_only() -> Notice:
+def keywords_only(embed: Presence = Presence.ABSENT) -> Notice:
     """What a `query` search says when only its keyword half ran."""
+    if embed is Presence.BROKEN:
+        return Notice("semantic_off", "Only keywords were searched: the embedding model's file is damaged.", _repair())
     return Notice("semantic_off", "Only keywords were searched: vectors or the embedding model are missing.", _ACTION)
 
 
-def _has_content(file: Path) -> bool:
-    try:
-        return file.is_file() and file.stat().st_size > 0
-    except OSError:
-        return False
+def _repair() -> str:
+    return f"Remove the damaged file from qmd's models folder. {_ACTION}"
 
 
 def _listing(folder: Path) -> list[Path]:

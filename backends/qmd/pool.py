@@ -76,6 +76,17 @@ class ResidentPool:
             await asyncio.wait({place.starting}, timeout=wait_s)
         return place.resident if place.resident is not None and place.resident.alive else None
 
+    def state(self, key: str) -> str:
+        """One word: `running`, `starting`, `pausing` after failed starts, or `none`."""
+        place = self._places.get(key)
+        if place is None:
+            return "none"
+        if place.starting is not None:
+            return "starting"
+        if self.current(key) is not None:
+            return "running"
+        return "pausing" if self._clock() < place.not_before else "none"
+
     def why_not(self, key: str) -> BackendError | None:
         """Why the last start of `key` failed; None when it did not."""
         place = self._places.get(key)
@@ -108,7 +119,7 @@ class ResidentPool:
             if resident is None or not resident.alive or resident.busy:
                 continue
             idle = self._clock() - resident.used_at > self._idle_s
-            if idle or resident.resident_bytes() > self._max_rss_bytes:
+            if resident.measure() > self._max_rss_bytes or idle:
                 log.info("resident retired", extra={"fields": {"pid": resident.pid, "idle": idle}})
                 await _vacate(place)
 
@@ -132,6 +143,7 @@ class ResidentPool:
             for resident in leaving:
                 await resident.end()
             place.resident = await start()
+            place.resident.measure()
             place.started_at, place.why = self._clock(), None
         except BackendError as error:
             self._failed(place, error)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from backends.base import BackendError, Failure
 from backends.qmd.child import Surroundings
-from backends.qmd.home import QmdHome, QmdOptions
+from backends.qmd.home import READ_BUSY_TIMEOUT_MS, QmdHome, QmdOptions
 from backends.qmd.install import Binary, Install, find, probe
 
 
@@ -41,7 +41,7 @@ class Program:
                     await self._on_change()
             return self.known
 
-    def surroundings(self, **settings: int) -> Surroundings:
+    def surroundings(self, *, busy_timeout_ms: int = READ_BUSY_TIMEOUT_MS, updating: bool = False) -> Surroundings:
         """Environment and folders for a child of this agent, made again if somebody removed them.
 
         Raises `BackendError`: a missing working directory would otherwise look like a missing qmd.
@@ -51,7 +51,7 @@ class Program:
         except OSError as error:
             message = f"qmd's folders cannot be made: {error.strerror or type(error).__name__}."
             raise BackendError(Failure.EXITED, message, hint=f"Look at {self._home.config}.") from error
-        return self._home.surroundings(self.environ, **settings)
+        return self._home.surroundings(self.environ, busy_timeout_ms=busy_timeout_ms, updating=updating)
 
     async def _probe(self, binary: Binary) -> Install:
         try:

@@ -14,6 +14,7 @@ from typing import Any, Self
 import orjson
 
 from backends.base import BackendError, Failure
+from backends.qmd.capabilities import Dialect
 from backends.qmd.child import Child, Completed, Surroundings
 from backends.qmd.output import failure_of, timed_out
 
@@ -27,11 +28,20 @@ class GoneError(Exception):
 
 
 class Resident:
-    """A running `qmd mcp` that has introduced itself. `used_at` is monotonic time in seconds."""
+    """A running `qmd mcp` that has introduced itself.
+
+    `used_at` is monotonic time in seconds, `started_at` Unix time; `calls` were sent so far; `dialect` is how it is
+    asked. `rss_bytes` and `pids` of its process tree are as of the last `measure`.
+    """
 
     def __init__(self) -> None:
         self.used_at = time.monotonic()
+        self.started_at = time.time()
         self.version = ""
+        self.dialect = Dialect.TYPED
+        self.calls = 0
+        self.rss_bytes = 0
+        self.pids: tuple[int, ...] = ()
         self._child: Child | None = None
         self._lines = bytearray()
         self._waiting: dict[int, asyncio.Future[Mapping[str, Any]]] = {}
@@ -77,9 +87,11 @@ class Resident:
         """Whether a call is under way."""
         return bool(self._waiting)
 
-    def resident_bytes(self) -> int:
-        """Memory of the process tree, in bytes."""
-        return self._child.resident_bytes() if self._child else 0
+    def measure(self) -> int:
+        """Look at the process tree: its memory in bytes, remembered as `rss_bytes`. Walks the process table."""
+        if self._child is not None:
+            self.rss_bytes, self.pids = self._child.measure()
+        return self.rss_bytes
 
     async def call(
         self, tool: str, arguments: Mapping[str, Any], *, timeout_s: float, hang_s: float
@@ -91,6 +103,7 @@ class Resident:
         or `BackendError` (`timeout`, or what the tool's error means).
         """
         self.used_at = time.monotonic()
+        self.calls += 1
         result = await self._ask(
             "tools/call", {"name": tool, "arguments": arguments}, timeout_s=timeout_s, hang_s=hang_s
         )
@@ -119,9 +132,11 @@ class Resident:
         self.version = str(server.get("version", "")) if isinstance(server, dict) else ""
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         tools = (await self._ask("tools/list", {}, timeout_s=timeout_s, hang_s=timeout_s)).get("tools")
-        if not _can_skip_reranking(tools):
+        dialect = _dialect_of(tools)
+        if dialect is None:
             message = f"qmd {self.version} offers no `query` tool that can do without the reranker."
             raise BackendError(Failure.UNSUPPORTED_FLAGS, message, hint="Update qmd: npm install -g @tobilu/qmd@latest")
+        self.dialect = dialect
 
     async def _ask(
         self, method: str, params: Mapping[str, Any], *, timeout_s: float, hang_s: float
@@ -227,14 +242,12 @@ def _tool_error(result: Mapping[str, Any]) -> BackendError:
     return BackendError(Failure.BAD_OUTPUT, "qmd's resident answered with an error.")
 
 
-def _can_skip_reranking(tools: Any) -> bool:
-    """Whether there is a tool `query` with an argument `rerank`: without it every call may load a model, or hang."""
-    if not isinstance(tools, list):
-        return False
-    return any(
-        isinstance(tool, dict) and tool.get("name") == "query" and '"rerank"' in orjson.dumps(tool).decode()
-        for tool in tools
-    )
+def _dialect_of(tools: Any) -> Dialect | None:
+    """How these tools are asked: None where every call may load the reranker, or hang for want of it."""
+    named = {tool.get("name"): tool for tool in tools if isinstance(tool, dict)} if isinstance(tools, list) else {}
+    if "query" in named and '"rerank"' in orjson.dumps(named["query"]).decode():
+        return Dialect.TYPED
+    return Dialect.WORDS if "search" in named else None
 
 
 def _read_and_forget(reply: asyncio.Future[Mapping[str, Any]]) -> None:

@@ -75,7 +75,7 @@ def test_a_killed_resident_is_replaced_in_the_middle_of_searches(tmp_path: Path,
             for _ in range(3):
                 searches = [asyncio.create_task(qmd.search(query("codeword"))) for _ in range(4)]
                 resident = qmd.status().detail["resident"]
-                if resident:
+                if resident["pid"]:
                     os.killpg(resident["pid"], signal.SIGKILL)
                 assert [paths(answer) for answer in await asyncio.gather(*searches)] == [["MEMORY.md"]] * 4
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import struct
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +20,7 @@ from backends.qmd.home import QmdHome, QmdOptions
 from backends.qmd.pool import ResidentPool
 
 SYNC = SyncRequest(reason="test")
+FORCED = SyncRequest(reason="test", force=True)
 
 
 def write(folder: Path, files: Mapping[str, str]) -> None:
@@ -27,6 +29,12 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
         file = folder / relative
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
+
+
+def write_model(file: Path) -> Path:
+    """A file that looks like a GGUF with a tensor in it, and does nothing."""
+    file.write_bytes(struct.pack("<4sIQQ", b"GGUF", 3, 1, 0) + bytes(2**20))
+    return file
 
 
 def corpus_of(workspace: Path, *extra: Root) -> Corpus:

@@ -15,7 +15,18 @@ from backends.base import BackendError, Failure, Mode, Source, SyncRequest
 from backends.corpus import Kind, Root
 from backends.qmd.backend import QmdBackend
 from backends.qmd.pool import ResidentPool
-from tests.backends.qmd.making import SYNC, alive, corpus_of, eventually_async, home_of, query, running, write
+from tests.backends.qmd.making import (
+    FORCED,
+    SYNC,
+    alive,
+    corpus_of,
+    eventually_async,
+    home_of,
+    query,
+    running,
+    write,
+    write_model,
+)
 from tests.fake_qmd import FakeQmd
 
 NOTES = {"MEMORY.md": "# Facts\n\nThe deploy codeword is zebracomet.\n", "memory/a.md": "Lunch with Ada at noon.\n"}
@@ -323,8 +334,7 @@ def test_meaning_without_vectors_is_said(tmp_path: Path, fake: FakeQmd) -> None:
 
 def test_both_legs_run_when_the_model_is_there(tmp_path: Path, fake: FakeQmd) -> None:
     """With vectors and a model file, `query` runs as asked."""
-    model = tmp_path / "model.gguf"
-    model.write_bytes(b"gguf")
+    model = write_model(tmp_path / "model.gguf")
     environ = fake.environ() | {"QMD_EMBED_MODEL": str(model)}
 
     async def main() -> None:
@@ -393,7 +403,7 @@ async def _until_synced(qmd: QmdBackend) -> None:
     # The half second that makes a hang short may be short for an honest update on a busy machine, too.
     for _ in range(20):
         try:
-            await qmd.sync(SYNC)
+            await qmd.sync(FORCED)
         except BackendError:
             continue
         return

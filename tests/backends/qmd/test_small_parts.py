@@ -8,17 +8,19 @@ from pathlib import Path
 import pytest
 
 from backends.base import BackendError, Failure, Mode
-from backends.corpus import Corpus, Kind, Root
+from backends.corpus import Kind, Root
+from backends.files import write_atomically
 from backends.qmd import command, maintenance
 from backends.qmd.asking import Ask, arguments, woven
 from backends.qmd.install import Binary, Install, find, interpreter_of, version_in
-from backends.qmd.ledger import Ledger, write_atomically
+from backends.qmd.ledger import Ledger
 from backends.qmd.locating import locate
-from backends.qmd.models import is_present
+from backends.qmd.models import Models, Presence, look, state_of
 from backends.qmd.output import Row
+from backends.qmd.scanning import scan
 from backends.qmd.terms import Terms, terms_of
 from backends.relevance import SampleStatistics
-from tests.backends.qmd.making import corpus_of, write
+from tests.backends.qmd.making import corpus_of, write, write_model
 
 
 def install(*version: int) -> Install:
@@ -79,7 +81,7 @@ def test_versions_are_read_from_prose(text: str, version: tuple[int, ...]) -> No
 def test_one_word_is_a_plain_search() -> None:
     """The query is the last argument, behind `--`."""
     lines = command.searches(install(2, 8, 3), Terms(("word",), "word"), Mode.SEARCH, ["a", "b"])
-    assert lines == [["/q", "search", "--json", "-n", "50", "-c", "a", "-c", "b", "--", "word"]]
+    assert lines == [["/q", "search", "--json", "-n", "24", "-c", "a", "-c", "b", "--", "word"]]
 
 
 def test_several_words_are_typed_lines() -> None:
@@ -184,14 +186,21 @@ def test_lists_are_woven_file_by_file() -> None:
 
 
 def test_models_are_looked_for_where_they_are_named(tmp_path: Path) -> None:
-    """An absolute file must have content; a hub address must have been downloaded."""
-    (tmp_path / "empty.gguf").touch()
-    (tmp_path / "hf_org_Model-Q8.gguf").write_bytes(b"x")
+    """A hub address must have been downloaded; an absolute file goes before it."""
+    write_model(tmp_path / "hf_org_Model-Q8.gguf")
     document = {"models": {"embed": "hf:org/repo/model-q8.gguf"}}
-    assert is_present("embed", document, {}, tmp_path)
-    assert not is_present("embed", document, {"QMD_EMBED_MODEL": str(tmp_path / "empty.gguf")}, tmp_path)
-    assert not is_present("embed", document, {}, tmp_path / "missing")
-    assert not is_present("rerank", document, {}, tmp_path)
+    assert look(document, {}, tmp_path) == Models(Presence.PRESENT, Presence.ABSENT)
+    assert look(document, {"QMD_EMBED_MODEL": str(tmp_path / "none")}, tmp_path).embed is Presence.ABSENT
+    assert look(document, {}, tmp_path / "missing").embed is Presence.ABSENT
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"<html>404</html>", b"GGUF" + bytes(2**21), b"\0" * 2**21, b"GGUF\x03\0\0\0"]
+)
+def test_a_file_that_is_no_whole_model_is_broken(tmp_path: Path, content: bytes) -> None:
+    """Empty, an error page, no tensors, zeros of a torn download, a header alone: qmd would hang on each."""
+    (tmp_path / "m.gguf").write_bytes(content)
+    assert state_of(tmp_path / "m.gguf") is Presence.BROKEN
 
 
 def test_counts_add_up_over_collections() -> None:
@@ -229,17 +238,20 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
 
 def test_the_signature_follows_files_and_collections(tmp_path: Path) -> None:
     """A new file, a new time or another root is a change; looking twice is none."""
-    from backends.qmd.collections import desired
-
-    def signature(corpus: Corpus) -> str:
-        return maintenance.signature(corpus, desired(corpus))
-
     write(tmp_path, {"MEMORY.md": "x", "memory/a.md": "y"})
     corpus = corpus_of(tmp_path)
-    seen = [signature(corpus), signature(corpus)]
+    seen = [scan(corpus).signature(), scan(corpus).signature()]
     os.utime(tmp_path / "MEMORY.md", (1, 1))
-    seen.append(signature(corpus))
+    seen.append(scan(corpus).signature())
     write(tmp_path, {"memory/b.md": "z"})
-    seen.append(signature(corpus))
+    seen.append(scan(corpus).signature())
     assert seen[0] == seen[1]
     assert len(set(seen)) == 3
+
+
+def test_a_held_root_does_not_move_the_signature(tmp_path: Path) -> None:
+    """What happens in it starts nothing until it is believed."""
+    write(tmp_path, {"MEMORY.md": "x", "memory/a.md": "y"})
+    before = scan(corpus_of(tmp_path)).signature(without=["memory-dir"])
+    write(tmp_path, {"memory/b.md": "z"})
+    assert scan(corpus_of(tmp_path)).signature(without=["memory-dir"]) == before

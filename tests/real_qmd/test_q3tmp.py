@@ -1,0 +1,110 @@
+"""Search by meaning with the real qmd and a real model, through the socket; and without the model, in time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.running import MODEL, Running, real_qmd_path, running, until
+
+TIMEOUT_MS = 4000
+#: No content word of the question stands in the note that answers it.
+QUESTION = "which illness must the cook pay attention to?"
+ANSWER = "memory/guests.md"
+NOTES = {
+    ANSWER: "Ravi is allergic to walnuts; keep nuts out of his dinner.\n",
+    "memory/boat.md": "The ferry to Corvo leaves at nine from the north pier.\n",
+    "memory/garden.md": "The tomatoes were planted along the southern wall.\n",
+    "memory/money.md": "Maya transferred the deposit of 340 euros to the landlord.\n",
+}
+
+pytestmark = [
+    pytest.mark.real_qmd,
+    pytest.mark.skipif(not MODEL.exists(), reason="the real model is not here: make qmd"),
+]
+
+
+@contextmanager
+def searching(folder: Path, mode: str, model: Path) -> Iterator[Running]:
+    """A daemon in a mode that wants meaning, synced."""
+    for path, text in NOTES.items():
+        note = folder / "workspace" / path
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text(text, encoding="utf-8")
+    qmd = {"searchMode": mode, "limits": {"timeoutMs": TIMEOUT_MS}, "update": {"embedTimeoutMs": 60_000}}
+    config = {
+        "memory": {"backend": "qmd", "qmd": qmd},
+        "agents": {"defaults": {"workspace": str(folder / "workspace")}},
+    }
+    with running(folder / "daemon", config, path=real_qmd_path(), QMD_EMBED_MODEL=str(model)) as daemon:
+        daemon.sync("main")
+        yield daemon
+
+
+def answered_by_qmd(daemon: Running, question: str) -> dict[str, Any]:
+    """The first answer that qmd gives; until its model is loaded others answer."""
+
+    def ask() -> dict[str, Any] | None:
+        reply = daemon.search("main", question)
+        return reply if reply["backend"] == "qmd" and reply["outcome"] != "partial" else None
+
+    reply: dict[str, Any] = until(ask, deadline_s=60, what="an answer of qmd")
+    return reply
+
+
+@pytest.mark.parametrize("mode", ["vsearch"])
+def test_a_question_is_answered_by_meaning(tmp_path: Path, mode: str) -> None:
+    """Keywords alone find nothing for it."""
+    with searching(tmp_path, mode, MODEL) as daemon:
+        reply = answered_by_qmd(daemon, QUESTION)
+        assert (reply["outcome"], reply["mode"]) == ("hits", mode)
+        assert reply["results"][0]["path"] == ANSWER
+        words = daemon.search("main", QUESTION, mode="search")
+        assert (words["backend"], words["results"]) == ("qmd", [])
+
+
+def test_words_still_count_beside_meaning(tmp_path: Path) -> None:
+    """`query` finds what is named, too."""
+    with searching(tmp_path, "query", MODEL) as daemon:
+        assert answered_by_qmd(daemon, "ferry to Corvo")["results"][0]["path"] == "memory/boat.md"
+
+
+@pytest.mark.parametrize("mode", ["vsearch", "query"])
+@pytest.mark.parametrize("damage", ["missing", "truncated"])
+def test_without_its_model_meaning_is_switched_off_with_a_notice(tmp_path: Path, mode: str, damage: str) -> None:
+    """Every search is answered in time, with words, and says what is wrong."""
+    model = tmp_path / "minilm.gguf"
+    if damage == "truncated":
+        model.write_bytes(MODEL.read_bytes()[:1_000_000])
+    with searching(tmp_path, mode, model) as daemon:
+        for _ in range(3):
+            reply = daemon.search("main", "when does the ferry leave?")
+            assert reply["tookMs"] < TIMEOUT_MS + 100
+            assert reply["results"][0]["path"] == "memory/boat.md"
+            assert said_so(reply), reply["notices"]
+
+
+@pytest.mark.parametrize("mode", ["vsearch", "query"])
+def test_a_model_that_breaks_after_its_vectors_were_made_hangs_no_search(tmp_path: Path, mode: str) -> None:
+    """The vectors are there, and nothing that a question could be turned into one with."""
+    model = tmp_path / "minilm.gguf"
+    model.write_bytes(MODEL.read_bytes())
+    with searching(tmp_path, mode, model) as daemon:
+        answered_by_qmd(daemon, "when does the ferry leave?")
+    model.write_bytes(MODEL.read_bytes()[:1_000_000])
+    with searching(tmp_path, mode, model) as daemon:
+        for _ in range(3):
+            reply = daemon.search("main", "when does the ferry leave?")
+            assert reply["tookMs"] < TIMEOUT_MS + 100
+            assert reply["results"][0]["path"] == "memory/boat.md"
+            assert said_so(reply), reply["notices"]
+
+
+def said_so(reply: dict[str, Any]) -> bool:
+    """Whether an answer tells that the model is the reason for less than was asked."""
+    codes = {notice["code"] for notice in reply["notices"]}
+    return bool(codes & {"semantic_off", "model_missing"}) or reply.get("fallback", {}).get("reason") == "model_missing"
