@@ -43,8 +43,9 @@ PROBE_TIMEOUT_S = 10.0
 class Failover:
     """`primary` when it works, `secondary` when it does not.
 
-    `optional` says that a missing `primary` is no degradation (it was only wanted if present). With `merge` both
-    answer every call and the best passages of both are kept. `wall` is Unix time, `clock` monotonic, in seconds.
+    `optional` says that a missing `primary` was only wanted if present: it is told, but nobody is warned. With
+    `merge` both answer every call and the best passages of both are kept. `wall` is Unix time, `clock` monotonic,
+    in seconds.
     """
 
     name = "failover"
@@ -138,7 +139,7 @@ class Failover:
         return self.breaker.tripped or Tripped(reason=error.failure, since=self._wall())
 
     def _fallback(self, why: Tripped | None) -> Fallback | None:
-        if why is None or (self._optional and why.reason is Failure.MISSING):
+        if why is None:
             return None
         return Fallback(origin=self._primary.name, reason=why.reason, since=why.since)
 

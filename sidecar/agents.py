@@ -15,7 +15,6 @@ from backends.base import (
     BackendError,
     BackendStatus,
     Failure,
-    Fallback,
     Notice,
     Pending,
     SyncReport,
@@ -24,6 +23,7 @@ from backends.base import (
 from backends.corpus import Corpus, Kind
 from scope import Policy
 from sidecar.config import AgentSettings
+from sidecar.shapes import error_json, fallback_json, notice_json, pending_json, report_json
 
 log = logging.getLogger(__name__)
 
@@ -150,6 +150,7 @@ class Agent:
         last = self._last.get(engine)
         if last is None or last.error is None:
             return ()
+        # Only of the engine that answered: the other one's trouble is the fallback's reason.
         message = f"the last sync of {engine} failed: {last.error.message}"
         return (Notice("sync_failed", message, last.error.hint or "see `qmd-sidecar status`"),)
 
@@ -235,18 +236,17 @@ class Agent:
             self._last[name] = LastSync(self._wall(), error=error)
             # State changes are news, repetitions are not.
             if before is None or before.failure is not error.failure:
-                log.warning(
-                    "sync failed", extra={"fields": {"agent": self.id, "engine": name, "reason": error.failure}}
-                )
+                spared = _is_spared(self.search.status(), name, error.failure)
+                fields = {"agent": self.id, "engine": name, "reason": error.failure}
+                log.log(logging.INFO if spared else logging.WARNING, "sync failed", extra={"fields": fields})
             raise
         self._last[name] = self._good[name] = LastSync(self._wall(), report=report)
         self._unindexed[name] = {path: at for path, at in self._unindexed[name].items() if at >= started_at}
         self._on_synced()
         if report.ran or (before is not None and before.error):
-            fields = {"agent": self.id, "engine": name, "reason": request.reason, "changed": report.changed}
-            log.info(
-                "synced", extra={"fields": {**fields, "removed": report.removed, "seconds": round(report.took_s, 3)}}
-            )
+            counts = {"changed": report.changed, "removed": report.removed, "seconds": round(report.took_s, 3)}
+            who = {"agent": self.id, "engine": name, "reason": request.reason}
+            log.info("synced", extra={"fields": {**who, **counts}})
         return report
 
     def status(self) -> dict[str, Any]:
@@ -283,7 +283,7 @@ class Agent:
     def _state(self, status: BackendStatus) -> AgentState:
         if not self.enabled:
             return AgentState.DISABLED
-        if status.fallback:
+        if status.fallback and not _is_spared(status, status.fallback.origin, status.fallback.reason):
             return AgentState.DEGRADED
         if self._syncing:
             return AgentState.INDEXING
@@ -292,10 +292,8 @@ class Agent:
         return AgentState.DEGRADED if self._is_ailing(status) else AgentState.READY
 
     def _is_ailing(self, status: BackendStatus) -> bool:
-        """Whether an engine could not be synced; one that was only wanted if present may be missing."""
-        breaker = status.detail.get("breaker") or {}
-        spared = {breaker["of"]: Failure.MISSING} if breaker.get("optional") else {}
-        return any(last.error and last.failure is not spared.get(name) for name, last in self._last.items())
+        """Whether an engine could not be synced that should have been."""
+        return any(last.failure and not _is_spared(status, name, last.failure) for name, last in self._last.items())
 
     def _engine_status(self, name: str) -> dict[str, Any]:
         engine, _ = self._engines[name]
@@ -327,36 +325,7 @@ class Agent:
         await self.search.close()
 
 
-def fallback_json(fallback: Fallback) -> dict[str, Any]:
-    """`{from, reason, since}`."""
-    return {"from": fallback.origin, "reason": fallback.reason, "since": fallback.since}
-
-
-def pending_json(pending: Pending) -> dict[str, Any]:
-    """`{files, oldestSeconds}`."""
-    return {"files": pending.files, "oldestSeconds": round(pending.oldest_s, 1)}
-
-
-def notice_json(notice: Notice) -> dict[str, str]:
-    """`{code, message, action}`."""
-    return {"code": notice.code, "message": notice.message, "action": notice.action}
-
-
-def error_json(error: BackendError, at: float) -> dict[str, Any]:
-    """`{code, message, action, at}`."""
-    return {"code": error.failure, "message": error.message, "action": error.hint, "at": at}
-
-
-def report_json(report: SyncReport) -> dict[str, Any]:
-    """A sync report in the gateway's spelling."""
-    return {
-        "engine": report.engine,
-        "ran": report.ran,
-        "changed": report.changed,
-        "removed": report.removed,
-        "unchanged": report.unchanged,
-        "embedded": report.embedded,
-        "skipped": dict(report.skipped),
-        "detail": report.detail,
-        "tookMs": round(report.took_s * 1000),
-    }
+def _is_spared(status: BackendStatus, engine: str, reason: str) -> bool:
+    """Whether a failure is none: an engine that was only wanted if present may be missing."""
+    breaker = status.detail.get("breaker") or {}
+    return bool(breaker.get("optional")) and breaker.get("of") == engine and reason == Failure.MISSING

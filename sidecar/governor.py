@@ -34,7 +34,7 @@ class Governor:
     @classmethod
     def of_this_machine(cls, environ: Mapping[str, str]) -> Governor:
         """The governor whose lock files every daemon of this user shares."""
-        return cls(runtime_folder(environ.get("XDG_RUNTIME_DIR")))
+        return cls(runtime_folder(environ))
 
     @asynccontextmanager
     async def turn(self, work: str) -> AsyncIterator[None]:

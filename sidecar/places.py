@@ -6,6 +6,8 @@ or imports more than the standard library. `environ` is a parameter everywhere: 
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -59,6 +61,20 @@ def run_dirs(environ: Mapping[str, str], state: Path) -> list[Path]:
     """The folders in which a daemon puts its socket and its pointer file, best first."""
     runtime = runtime_dir(environ)
     return [runtime, state / "run"] if runtime else [state / "run"]
+
+
+def meeting_dir(environ: Mapping[str, str]) -> Path:
+    """Where the daemons and clients of one user meet: our runtime folder, else one named after the user in /tmp."""
+    return runtime_dir(environ) or Path(environ.get("TMPDIR") or "/tmp") / f"{FOLDER}-{os.getuid()}"  # noqa: S108
+
+
+def is_ours(folder: Path) -> bool:
+    """Whether a folder is one of this user's and no link: in /tmp anybody may have laid it."""
+    try:
+        info = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(info.st_mode) and info.st_uid == os.getuid()
 
 
 def socket_path(environ: Mapping[str, str], state: Path) -> Path:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
-import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -13,6 +13,7 @@ from typing import Self
 import orjson
 
 from sidecar.errors import StartupError
+from sidecar.places import is_ours, meeting_dir
 
 
 class StateLock:
@@ -28,11 +29,11 @@ class StateLock:
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.read(self._descriptor, 200).decode("utf-8", errors="replace").strip()
+            holder = _holder(os.read(self._descriptor, 200))
             os.close(self._descriptor)
             raise StartupError(
                 "already_running",
-                f"another daemon owns {self.path.parent} ({holder or 'unknown holder'})",
+                f"another daemon owns {self.path.parent} ({holder})",
                 hint="stop it with: qmd-sidecar stop, or choose another folder with --state-dir",
             ) from None
         os.ftruncate(self._descriptor, 0)
@@ -43,6 +44,15 @@ class StateLock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         os.close(self._descriptor)
+
+
+def _holder(content: bytes) -> str:
+    try:
+        found = orjson.loads(content)
+        started = time.strftime("%Y-%m-%d %H:%M", time.localtime(found["startedAt"]))
+        return f"pid {found['pid']}, since {started}"
+    except (ValueError, TypeError, KeyError):
+        return "unknown holder"
 
 
 def private_folder(path: Path) -> Path:
@@ -60,13 +70,10 @@ def private_folder(path: Path) -> Path:
     return path
 
 
-def runtime_folder(environ_runtime_dir: str | None) -> Path:
+def runtime_folder(environ: Mapping[str, str]) -> Path:
     """Where this user's daemons meet: turn files and the pointer for clients. Private, and not a link."""
-    base = Path(environ_runtime_dir) if environ_runtime_dir else Path(tempfile.gettempdir())
-    folder = base / ("qmd-sidecar" if environ_runtime_dir else f"qmd-sidecar-{os.getuid()}")
-    private_folder(folder)
-    info = folder.lstat()
-    if folder.is_symlink() or info.st_uid != os.getuid():
+    folder = private_folder(meeting_dir(environ))
+    if not is_ours(folder):
         raise StartupError(
             "runtime_folder_unusable", f"{folder} is not ours", hint="set XDG_RUNTIME_DIR to a private folder"
         )

@@ -18,6 +18,9 @@ from sidecar.cli.terminal import printable
 
 _PLACE = re.compile(r"(?P<path>.+?)(?::(?P<first>\d+)(?:(?P<joint>[:-])(?P<second>\d+))?)?", re.DOTALL)
 
+#: What stands behind the name of a note and is no line number.
+_AFTER_NOTE = re.compile(r"\.md:", re.IGNORECASE)
+
 
 @click.command()
 @click.argument("place", metavar="PATH[:LINE[:COUNT]]")
@@ -47,15 +50,15 @@ def get(
     if as_json:
         print_json(reply)
     else:
-        show(reply)
+        show(reply, f"qmd-sidecar get -a {shlex.quote(agent)}" if agent else "qmd-sidecar get")
     return reading_exit(reply)
 
 
 def parse_place(place: str) -> tuple[str, int | None, int | None]:
     """Split `PATH`, `PATH:LINE`, `PATH:LINE:COUNT` or `PATH:FIRST-LAST` into path, first line and number of lines."""
     match = _PLACE.fullmatch(place)
-    if match is None:
-        raise VerbError(Exit.USAGE, "bad_place", "the path is empty", hint="qmd-sidecar get MEMORY.md:1:20")
+    if match is None or _AFTER_NOTE.search(match["path"]):
+        raise VerbError(Exit.USAGE, "bad_place", "that is no place in a file", hint="qmd-sidecar get MEMORY.md:1:20")
     first, second = (int(match[name]) if match[name] else None for name in ("first", "second"))
     if first is None or second is None:
         return match["path"], first, None
@@ -74,7 +77,7 @@ def reading_exit(reply: Mapping[str, Any]) -> Exit:
     return Exit.OK if reply.get("text") or reply.get("media") else Exit.FAILURE
 
 
-def show(reply: Mapping[str, Any]) -> None:
+def show(reply: Mapping[str, Any], command: str) -> None:
     """Print the lines as they are; on a terminal, without what it would obey. Why there are none goes to talk."""
     text = str(reply.get("text") or "")
     if text:
@@ -83,7 +86,7 @@ def show(reply: Mapping[str, Any]) -> None:
         sys.stdout.flush()
         if reply.get("nextFrom"):
             following = f"{reply.get('path')}:{reply['nextFrom']}"
-            say(f"more: qmd-sidecar get {shlex.quote(following)}")
+            say(f"more: {command} {shlex.quote(following)}")
         return
     say(_why_empty(reply))
 
@@ -95,4 +98,7 @@ def _why_empty(reply: Mapping[str, Any]) -> str:
         return str(reply.get("error") or "Memory is turned off in the configuration.")
     if reply.get("media"):
         return "This is not text; the file itself is the memory."
-    return f"nothing at {printable(str(reply.get('path', 'that path')))}: no such file, or no such line"
+    path = printable(str(reply.get("path", "that path")))
+    if "lines" in reply:
+        return f"{path} has no line {reply.get('from')}"
+    return f"{path} does not exist\ntry: qmd-sidecar search, which shows the paths that there are"

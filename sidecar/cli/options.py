@@ -45,7 +45,14 @@ def shared_options(function: Function) -> Function:
     return function
 
 
-agent_option = click.option("--agent", "-a", metavar="AGENT", help="The agent; may be left out when there is one.")
+agent_option = click.option(
+    "--agent",
+    "-a",
+    envvar="SIDECAR_AGENT",
+    show_envvar=True,
+    metavar="AGENT",
+    help="The agent; may be left out when there is one.",
+)
 
 
 def connect(config: Path | None, state_dir: Path | None, socket: Path | None, *, timeout_s: float = 60.0) -> Client:
@@ -72,7 +79,8 @@ def sockets(
         return [socket]
     state = state_dir or places.state_dir(environ, config=config)
     folders = places.run_dirs(environ, state)
-    pointers = [pointer for folder in folders if (pointer := read_pointer(folder / places.POINTER))]
+    meeting = [folder for folder in (*folders, places.meeting_dir(environ)) if places.is_ours(folder)]
+    pointers = [pointer for folder in meeting if (pointer := read_pointer(folder / places.POINTER))]
     wanted = [at for at, owner in pointers if state_dir is None or owner.absolute() == state.absolute()]
     strange = {at for at, _ in pointers} - set(wanted)
     usual = [folder / places.SOCKET for folder in folders]
@@ -90,17 +98,15 @@ def read_pointer(path: Path) -> tuple[Path, Path] | None:
 
 
 def choose_agent(client: Client, named: str | None) -> str:
-    """The agent that is meant: the named one, the only one, or `main`."""
+    """The agent that is meant: the named one, or the only one. Among several, a guess would search the wrong memory."""
     if named is not None:
         return named
     known = [str(agent.get("id")) for agent in client.agents()]
     if len(known) == 1:
         return known[0]
-    if "main" in known:
-        return "main"
     raise VerbError(
         Exit.USAGE,
         "agent_required",
-        f"there are {len(known)} agents and none is called main",
-        hint=f"--agent with one of: {', '.join(known)}",
+        f"there are {len(known)} agents: {', '.join(known)}",
+        hint="name one with --agent, or with SIDECAR_AGENT",
     )

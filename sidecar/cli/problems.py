@@ -110,7 +110,8 @@ def _moments(problem: Problem, now: dt.datetime) -> str:
     since = f"for {duration(now.timestamp() - problem.since)}" if problem.since else ""
     seen = ago(problem.at, now=now) if problem.at else ""
     left_s = (problem.next_probe_at or 0) - now.timestamp()
-    probe = f"next probe in {duration(left_s)}" if left_s > 0 else ""
+    # Within the second it is under way before anybody has read of it.
+    probe = f"next probe in {duration(left_s)}" if left_s >= 1 else ""
     return ", ".join(filter(None, (since, seen, probe)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 import click
@@ -35,10 +36,15 @@ def run(
     try:
         settings = configuration.load(config, environ=os.environ, state_dir=state_dir, socket=socket)
     except configuration.ConfigError as error:
-        raise VerbError(Exit.CONFIGURATION, error.code, str(error), hint="qmd-sidecar config check") from None
+        raise VerbError(Exit.CONFIGURATION, error.code, str(error), hint=_check(config)) from None
     if tour:
         settings = guided.with_sample(settings)
 
     from sidecar import daemon
 
     return daemon.run(settings, log_level=log_level, on_ready=guided.ask if tour else None)
+
+
+def _check(config: Path | None) -> str:
+    """The command that looks at the same file."""
+    return f"qmd-sidecar config check --config {shlex.quote(str(config))}" if config else "qmd-sidecar config check"

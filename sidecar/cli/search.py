@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from sidecar.cli import words
-from sidecar.cli.exits import Exit, print_json, say, verb
+from sidecar.cli.exits import Exit, VerbError, print_json, say, verb
 from sidecar.cli.options import agent_option, choose_agent, connect, shared_options
 from sidecar.cli.terminal import Style, printable
 
@@ -43,6 +43,10 @@ def search(
     as_json: bool,
 ) -> Exit:
     """Search an agent's memory and show the passages that answer."""
+    if not query.strip():
+        raise VerbError(
+            Exit.USAGE, "empty_query", "the query is empty", hint="qmd-sidecar search 'what did we decide?'"
+        )
     timeout_s = 60.0 if timeout_ms is None else timeout_ms / 1000 + GRACE_S
     client = connect(config, state_dir, socket, timeout_s=timeout_s)
     chosen = choose_agent(client, agent)
@@ -65,7 +69,7 @@ def search(
 def outcome_exit(reply: Mapping[str, Any]) -> Exit:
     """The exit code of an answer: a search that found nothing has not failed, one that was cut short has."""
     outcome = str(reply.get("outcome"))
-    if outcome == "partial" and not reply.get("results"):
+    if (outcome == "partial" and not reply.get("results")) or reply.get("reason") == "timeout":
         return Exit.TIMEOUT
     return _EMPTY_EXITS.get(outcome, Exit.OK)
 

@@ -10,6 +10,7 @@ import contextlib
 import datetime as dt
 import json
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -144,9 +145,14 @@ def _next_steps(settings: Settings, agent: str, question: str | None) -> list[st
     body = json.dumps({"query": question or "what did we decide?", "sessionKey": _session(agent)}, ensure_ascii=False)
     url = f"http://localhost/v1/agents/{quote(agent, safe='')}/memory_search"
     return [
-        f"Try       qmd-sidecar search --socket {shlex.quote(str(settings.socket))} 'your own question'",
+        f"Try       {_command()} search --socket {shlex.quote(str(settings.socket))} 'your own question'",
         f"          curl -s --unix-socket {shlex.quote(str(settings.socket))} {url} -d {shlex.quote(body)}",
     ]
+
+
+def _command() -> str:
+    """How to call us: by name where that is found, else by the path that was used."""
+    return "qmd-sidecar" if shutil.which("qmd-sidecar") else shlex.quote(sys.argv[0])
 
 
 def _session(agent: str) -> str:

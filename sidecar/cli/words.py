@@ -16,7 +16,7 @@ REASONS = {
     "bad_output": "qmd answered with something unreadable",
     "locked": "qmd's index is locked by another process",
     "model_missing": "qmd lacks the model that this mode needs",
-    "index_lost": "qmd's index is gone",
+    "index_lost": "qmd's index is not built yet, or gone",
     "unsupported_flags": "this version of qmd does not know this kind of search",
 }
 
@@ -36,6 +36,10 @@ def outcome(reply: Mapping[str, Any]) -> str:
         case "unavailable":
             parts = (reply.get("warning") or "No engine can answer.", reply.get("error"), reply.get("action"))
             return " ".join(str(part) for part in parts if part)
+        case "no_match" if files := (reply.get("pending") or {}).get("files"):
+            return f"Nothing relevant in what is indexed; {counted(files, 'file')} not indexed yet."
+        case "no_match" if reply.get("notices"):
+            return "Nothing relevant was found, but see below."
         case _:
             return _OUTCOMES.get(code, f"Nothing ({code}).")
 

@@ -22,11 +22,12 @@ from starlette.routing import Route
 import sidecar
 from backends.base import BackendError, SyncReport, SyncRequest
 from sidecar import reading, recall
-from sidecar.agents import Agent, AgentState, report_json
+from sidecar.agents import Agent, AgentState
 from sidecar.config import Settings
 from sidecar.fleet import Fleet
 from sidecar.gateway.bodies import GetBody, SearchBody, SyncBody, parse
 from sidecar.gateway.errors import Code, GatewayError, json_response
+from sidecar.shapes import notice_json, report_json
 
 MAX_BODY_BYTES = 2**20
 BODY_TIMEOUT_S = 10.0
@@ -129,10 +130,7 @@ class Handlers:
                 "config": str(settings.path) if settings.path else None,
                 "agents": [agent.status() for agent in self._daemon.fleet],
                 "worker": self._daemon.worker_status(),
-                "notices": [
-                    {"code": notice.code, "message": notice.message, "action": notice.action}
-                    for notice in settings.notices
-                ],
+                "notices": [notice_json(notice) for notice in settings.notices],
             }
         )
 

@@ -28,7 +28,7 @@ def test_a_second_daemon_is_refused_and_told_who_holds_the_folder(tmp_path: Path
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        with pytest.raises(StartupError, match=f'"pid":{holder.pid}'), StateLock(tmp_path):
+        with pytest.raises(StartupError, match=f"pid {holder.pid}, since"), StateLock(tmp_path):
             pass
         holder.kill()
     with StateLock(tmp_path):
@@ -53,4 +53,4 @@ def test_the_runtime_folder_may_not_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "qmd-sidecar").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(StartupError):
-        runtime_folder(str(tmp_path))
+        runtime_folder({"XDG_RUNTIME_DIR": str(tmp_path)})

@@ -29,7 +29,8 @@ def folder() -> Iterator[Path]:
 def environ(folder: Path) -> dict[str, str]:
     """An environment in which nothing of the person who runs the tests is found."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("SIDECAR_", "OPENCLAW_", "XDG_"))}
-    ours = {"HOME": str(folder / "home"), "XDG_RUNTIME_DIR": str(folder / "rt"), "NO_COLOR": "1", "COLUMNS": "120"}
+    places = {"HOME": str(folder / "home"), "XDG_RUNTIME_DIR": str(folder / "rt"), "TMPDIR": str(folder)}
+    ours = {**places, "NO_COLOR": "1", "COLUMNS": "120"}
     (folder / "home").mkdir()
     (folder / "rt" / "qmd-sidecar").mkdir(parents=True)
     return kept | ours

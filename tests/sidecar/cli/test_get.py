@@ -52,7 +52,8 @@ def test_a_missing_file_is_a_failure_in_words(run: Run, daemon: FakeDaemon) -> N
     daemon.routes[ROUTE] = (200, {"path": "gone.md", "text": ""})
     result = run("get", "gone.md")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "nothing at gone.md" in result.stderr
+    assert "gone.md does not exist" in result.stderr
+    assert "try:" in result.stderr
 
 
 def test_a_denial_is_told_with_its_rule(run: Run, daemon: FakeDaemon) -> None:
@@ -74,3 +75,21 @@ def test_disabled_memory_is_an_engine_that_is_not_there(run: Run, daemon: FakeDa
     daemon.routes[ROUTE] = (200, {"path": "a.md", "text": "", "disabled": True, "error": "memory is off"})
     result = run("get", "a.md")
     assert (result.exit_code, result.stderr) == (69, "memory is off\n")
+
+
+def test_a_line_beyond_the_end_is_not_a_missing_file(run: Run, daemon: FakeDaemon) -> None:
+    """Two different things, two different sentences."""
+    daemon.routes[ROUTE] = (200, {"path": "a.md", "text": "", "from": 90, "lines": 0})
+    assert "a.md has no line 90" in run("get", "a.md:90").stderr
+
+
+def test_a_place_that_is_none_is_a_usage_error(run: Run, daemon: FakeDaemon) -> None:
+    """Not a question to the daemon."""
+    assert run("get", "MEMORY.md:abc").exit_code == 2
+
+
+def test_reading_on_keeps_the_agent(run: Run, daemon: FakeDaemon) -> None:
+    """The hint can be pasted as it stands."""
+    reply = {"path": "a.md", "text": "x", "from": 1, "lines": 1, "truncated": True, "nextFrom": 2}
+    daemon.routes[ROUTE] = (200, reply)
+    assert "qmd-sidecar get -a main a.md:2" in run("get", "-a", "main", "a.md:1:1").stderr

@@ -118,6 +118,12 @@ def test_a_long_problem_is_wrapped_and_its_remedy_is_not() -> None:
     assert told_lines[-1] == f"  try: qmd-sidecar {'x' * 100}"
 
 
+def test_a_probe_that_is_due_is_not_announced() -> None:
+    """Nobody can act on "in 0s"."""
+    assert lines(Problem(text="x", since=T - 5, next_probe_at=T + 0.4)) == ["▲ x (for 5s)"]
+    assert lines(Problem(text="x", since=T - 5, next_probe_at=T + 1.4)) == ["▲ x (for 5s, next probe in 1s)"]
+
+
 def test_problems_without_anything_in_common_stay_apart() -> None:
     """Only the same text with the same remedy is gathered."""
     apart = [Problem(text="x", agents=("a",)), Problem(text="y", agents=("a",)), Problem(text="x", agents=("b",))]

@@ -160,19 +160,31 @@ def test_the_class_of_a_refusal_is_the_exit_code(run: Run, daemon: FakeDaemon, s
     assert json.loads(result.stdout)["error"]["code"] == "some_code"
 
 
-def test_with_several_agents_main_is_meant(run: Run, daemon: FakeDaemon) -> None:
-    """Without --agent, an agent called main is asked."""
-    daemon.routes["GET", "/v1/agents"] = (200, {"agents": [{"id": "ops"}, {"id": "main"}]})
-    daemon.routes[ROUTE] = (200, answer())
-    assert run("search", "boat").exit_code == 0
-
-
-def test_without_a_main_an_agent_must_be_named(run: Run, daemon: FakeDaemon) -> None:
-    """Nobody's memory is searched by guess."""
-    daemon.routes["GET", "/v1/agents"] = (200, {"agents": [{"id": "ops"}, {"id": "lab"}]})
+@pytest.mark.parametrize("known", [["ops", "main"], ["a", "b"]])
+def test_with_several_agents_one_must_be_named(run: Run, daemon: FakeDaemon, known: list[str]) -> None:
+    """A guess would search the wrong memory and call it "nothing relevant"."""
+    daemon.routes["GET", "/v1/agents"] = (200, {"agents": [{"id": name} for name in known]})
     result = run("search", "boat")
     assert result.exit_code == 2
-    assert "ops, lab" in result.stderr
+    assert ", ".join(known) in result.stderr
+
+
+def test_the_agent_may_come_from_the_environment(run: Run, daemon: FakeDaemon) -> None:
+    """For shells that work for one agent."""
+    daemon.routes[ROUTE] = (200, answer())
+    assert run("search", "boat", SIDECAR_AGENT="main").exit_code == 0
+
+
+def test_an_empty_query_is_a_usage_error(run: Run, daemon: FakeDaemon) -> None:
+    """Told before the daemon is asked."""
+    assert run("search", " ").exit_code == 2
+
+
+def test_nothing_found_while_files_are_pending_says_so(run: Run, daemon: FakeDaemon) -> None:
+    """ "Everything was searched" would be a lie."""
+    reply = {**answer(), "results": [], "outcome": "no_match", "pending": {"files": 2, "oldestSeconds": 1}}
+    daemon.routes[ROUTE] = (200, reply)
+    assert "2 files not indexed yet" in run("search", "boat").stderr
 
 
 def test_a_count_out_of_range_is_a_usage_error(run: Run, daemon: FakeDaemon) -> None:
