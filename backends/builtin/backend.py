@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -72,6 +73,10 @@ class BuiltinBackend:
         self._semantic = options.vector_enabled and resolve(options.embedding) != "none"
         self._scanned: Pending | None = None
         self._had_index = False
+        self._syncing = 0
+        self._readable = True
+        #: Why the last sync failed: it explains a search without an index.
+        self._sync_error: BackendError | None = None
 
     @property
     def name(self) -> str:
@@ -83,7 +88,10 @@ class BuiltinBackend:
         return self._statistics if self._reader.exists() else None
 
     async def search(self, query: Query) -> Answer:
-        """Answer from the index. A missing index that never was answers nothing, with `pending`."""
+        """Answer from the index.
+
+        Until the first sync has made one, the answer is empty, with `pending`; where syncs failed, it is their error.
+        """
         remaining_s = query.deadline_at - time.monotonic()
         try:
             async with asyncio.timeout(max(0.0, remaining_s)):
@@ -94,6 +102,26 @@ class BuiltinBackend:
     async def _search(self, query: Query) -> Answer:
         if not self._reader.exists():
             return await self._unindexed(query)
+        try:
+            with self._noting_readability():
+                return await self._indexed(query)
+        except BackendError:
+            if self._had_index or self._readable or (self._sync_error is None and not self._syncing):
+                raise
+            # Half made: by the sync that is under way, or by one that failed.
+            return await self._unindexed(query)
+
+    @contextmanager
+    def _noting_readability(self) -> Iterator[None]:
+        """Remember whether the index could be read, for `status`; a deadline that passed says nothing about that."""
+        try:
+            yield
+        except BackendError as error:
+            self._readable = self._readable and error.failure is not Failure.INDEX_LOST
+            raise
+        self._readable = True
+
+    async def _indexed(self, query: Query) -> Answer:
         # Side by side: SQLite and the matrix product both let go of the interpreter.
         meaning = asyncio.create_task(self._meaning(query))
         try:
@@ -106,8 +134,11 @@ class BuiltinBackend:
     async def _unindexed(self, query: Query) -> Answer:
         if self._had_index:
             raise BackendError(Failure.INDEX_LOST, "The index is gone.", hint="A sync rebuilds it from the notes.")
+        if self._sync_error is not None:
+            error = self._sync_error
+            raise BackendError(error.failure, error.message, hint=error.hint)
         if self._scanned is None:
-            await self.scan()
+            self._scanned = await self._in_pool(lambda: compare(self._corpus, {}).pending())
         return Answer(hits=(), engine=self.name, via="index", mode=query.mode, pending=self._scanned)
 
     async def _meaning(self, query: Query) -> _Semantics:
@@ -200,20 +231,41 @@ class BuiltinBackend:
     def _notices(self, facts: Facts, semantics: _Semantics) -> Iterator[Notice]:
         if semantics.notice:
             yield semantics.notice
-        elif facts.notice:
-            yield Notice(**facts.notice)
+        yield from (Notice(**notice) for notice in facts.notices)
 
     async def sync(self, request: SyncRequest) -> SyncReport:
         """Have the worker bring the index up to date. Raises `BackendError`."""
-        job = IndexJob(corpus=self._corpus, options=self._options, force=request.force, embed=request.embed)
-        report = await self._writer.index(job)
-        self._scanned = None
-        await self._in_pool(self._look)
+        self._syncing += 1
+        try:
+            report = await self._writer.index(self._job(request))
+        except BackendError as error:
+            self._sync_error = error
+            await self._look()
+            raise
+        finally:
+            self._syncing -= 1
+        self._scanned = self._sync_error = None
+        await self._look()
         return report
+
+    def _job(self, request: SyncRequest) -> IndexJob:
+        return IndexJob(
+            corpus=self._corpus,
+            options=self._options,
+            force=request.force,
+            embed=request.embed,
+            damaged=self._reader.damaged,
+        )
+
+    async def _look(self) -> None:
+        """Take note of the index's new state, for `status`."""
+        with suppress(BackendError), self._noting_readability():
+            await self._in_pool(self._read_facts)
 
     async def scan(self) -> Pending:
         """Compare the disk with the index, by names, times and sizes. What differs is pending until the next sync."""
-        pending = await self._in_pool(self._scan)
+        with self._noting_readability():
+            pending = await self._in_pool(self._scan)
         self._scanned = pending if pending.files else None
         return pending
 
@@ -227,8 +279,7 @@ class BuiltinBackend:
                 skipped = lease.facts.skipped
         return compare(self._corpus, known).pending(skipped)
 
-    def _look(self) -> None:
-        """Take note of the index's new state, for `status`."""
+    def _read_facts(self) -> None:
         with self._reader.lease(time.monotonic() + _BACKGROUND_S):
             self._had_index = True
 
@@ -237,7 +288,7 @@ class BuiltinBackend:
         facts = self._reader.facts
         return BackendStatus(
             backend=self.name,
-            ready=facts is not None or self._reader.exists(),
+            ready=self._readable and self._reader.exists(),
             documents=facts.documents if facts else None,
             pending=self._scanned,
             notices=tuple(self._notices(facts, _Semantics())) if facts else (),

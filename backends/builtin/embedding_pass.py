@@ -10,7 +10,8 @@ from typing import Any
 import apsw
 import numpy as np
 
-from backends.builtin.schema import fetch, fetch_value, read_meta, write_meta
+from backends.builtin.meta import read_meta, write_meta
+from backends.builtin.schema import fetch, fetch_value
 from backends.embedding import Embedder, Vectors
 
 BATCH_TEXTS = 128

@@ -11,7 +11,7 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any, TypeAlias
 
@@ -21,8 +21,9 @@ from backends.base import BackendError, Failure, Source, SyncReport
 from backends.builtin.chunking import Chunk, chunk_lines
 from backends.builtin.discovery import Known, compare
 from backends.builtin.embedding_pass import EmbeddingPass
+from backends.builtin.meta import read_meta, write_meta
 from backends.builtin.options import IndexJob
-from backends.builtin.schema import open_for_writing, read_meta, set_aside, write_meta
+from backends.builtin.schema import DAMAGE, open_for_writing
 from backends.corpus import Found, Kind, Located, Root, open_regular, split_lines
 from backends.dates import day_of
 from backends.embedding import Embedder, EmbeddingSpec, EmbeddingUnavailableError
@@ -46,35 +47,41 @@ def run_index_job(job: IndexJob, *, embedder_for: EmbedderFor, report: Report = 
     try:
         try:
             sync = _run(job, embedder_for, report)
-        except (apsw.CorruptError, apsw.NotADBError):
-            set_aside(job.options.index)
-            sync = _run(job, embedder_for, report)
-    except apsw.Error as error:
+        except DAMAGE:
+            sync = _run(replace(job, damaged=True), embedder_for, report)
+    except BrokenPipeError:
+        raise  # nobody listens any more
+    except (*DAMAGE, apsw.Error, OSError) as error:
         raise _failure(error) from error
     return sync.summary(time.monotonic() - started)
 
 
-def _failure(error: apsw.Error) -> BackendError:
+def _failure(error: Exception) -> BackendError:
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return BackendError(Failure.LOCKED, "Another process is writing the index.", hint="It is tried again later.")
-    if isinstance(error, apsw.FullError):
+    if isinstance(error, apsw.FullError) or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
         return BackendError(Failure.INDEX_LOST, "The disk is full.", hint="Free space; the next sync goes on.")
-    return BackendError(Failure.INDEX_LOST, f"The index cannot be written ({type(error).__name__}).")
+    name = errno.errorcode.get(error.errno or 0, "OSError") if isinstance(error, OSError) else type(error).__name__
+    return BackendError(
+        Failure.INDEX_LOST,
+        f"The index cannot be written ({name}).",
+        hint="Check the rights of its folder, and the disk.",
+    )
 
 
 def _run(job: IndexJob, embedder_for: EmbedderFor, report: Report) -> _Sync:
-    connection, has_vec = open_for_writing(job.options.index, job.options.extension_path)
+    opened = open_for_writing(job.options.index, job.options.extension_path, damaged=job.damaged)
     try:
-        sync = _Sync(connection, job, report)
+        sync = _Sync(opened.connection, job, report, lost=opened.lost)
         sync.update_files()
         if job.embed and job.options.vector_enabled:
-            sync.embed(embedder_for, has_vec)
-        sync.finish(has_vec)
+            sync.embed(embedder_for, opened.has_vec)
+        sync.finish(opened.has_vec)
         # TRUNCATE: an idle index leaves no log behind for the next start to read.
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        opened.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return sync
     finally:
-        connection.close()
+        opened.connection.close()
 
 
 @dataclass(slots=True)
@@ -87,8 +94,8 @@ class _Sync:
     unchanged: int = 0
     embedded: int = 0
     skipped: dict[str, str] = field(default_factory=dict)
-    detail: str = ""
     notice: dict[str, str] | None = None
+    lost: str = ""
     next_generation: int = 1
 
     def update_files(self) -> None:
@@ -261,21 +268,27 @@ class _Sync:
                 skipped=self.skipped,
                 vector_store="vec0" if has_vec else "numpy",
                 embedding_notice=self.notice,
+                rebuilt_notice=self._rebuilt(),
             )
-        if self.notice:
-            self.detail = self.notice["code"]
+
+    def _rebuilt(self) -> dict[str, str] | None:
+        if not self.lost:
+            return None
+        message = f"The index {self.lost}; it was rebuilt from the notes."
+        return {"code": "index_rebuilt", "message": message, "action": "If it happens again, check the disk."}
 
     def summary(self, took_s: float) -> SyncReport:
         """The run as a report."""
+        notices = [notice for notice in (self._rebuilt(), self.notice) if notice]
         return SyncReport(
             engine="builtin",
-            ran=bool(self.changed or self.removed or self.embedded),
+            ran=bool(self.lost or self.changed or self.removed or self.embedded),
             changed=self.changed,
             removed=self.removed,
             unchanged=self.unchanged,
             embedded=self.embedded,
             skipped=self.skipped,
-            detail=self.detail,
+            detail="; ".join(notice["code"] for notice in notices),
             took_s=took_s,
         )
 

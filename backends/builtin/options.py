@@ -36,12 +36,16 @@ class BuiltinOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexJob:
-    """One sync of one index, complete in itself: it crosses a process border as JSON."""
+    """One sync of one index, complete in itself: it crosses a process border as JSON.
+
+    `damaged`: a reader found that the index is, wherever the writer would not look; it is set aside and rebuilt.
+    """
 
     corpus: Corpus
     options: BuiltinOptions
     force: bool = False
     embed: bool = True
+    damaged: bool = False
 
     def to_json(self) -> bytes:
         """The job as one JSON object without line breaks."""
@@ -52,7 +56,11 @@ class IndexJob:
         """The job that `to_json` wrote."""
         raw = orjson.loads(data)
         return cls(
-            corpus=_corpus(raw["corpus"]), options=_options(raw["options"]), force=raw["force"], embed=raw["embed"]
+            corpus=_corpus(raw["corpus"]),
+            options=_options(raw["options"]),
+            force=raw["force"],
+            embed=raw["embed"],
+            damaged=raw["damaged"],
         )
 
 

@@ -13,7 +13,8 @@ from typing import Any
 import apsw
 
 from backends.base import BackendError, Failure
-from backends.builtin.schema import open_for_reading, read_meta
+from backends.builtin.meta import read_generation, read_meta
+from backends.builtin.schema import DAMAGE, open_for_reading
 from backends.relevance import Spread
 
 #: SQLite looks at the deadline every so many of its own steps, about a millisecond.
@@ -34,7 +35,7 @@ class Facts:
     vector_store: str
     last_sync: float | None
     skipped: dict[str, str]
-    notice: dict[str, str] | None
+    notices: tuple[dict[str, str], ...]
     frequencies: dict[str, int] = field(default_factory=dict)
 
 
@@ -64,6 +65,8 @@ class Reader:
         self._file: tuple[int, int] | None = None
         self._facts: Facts | None = None
         self._closed = False
+        #: Whether the file that was read last is one of ours and damaged.
+        self.damaged = False
 
     @property
     def facts(self) -> Facts | None:
@@ -95,7 +98,8 @@ class Reader:
             raise BackendError(Failure.TIMEOUT, "The index took longer than the deadline.") from error
         except apsw.BusyError as error:
             raise BackendError(Failure.LOCKED, "The index is locked.") from error
-        except apsw.Error as error:
+        except (apsw.Error, *DAMAGE) as error:
+            self.damaged = self.damaged or isinstance(error, DAMAGE)
             raise BackendError(
                 Failure.INDEX_LOST, f"The index cannot be read ({type(error).__name__}).", hint="A sync rebuilds it."
             ) from error
@@ -114,7 +118,7 @@ class Reader:
             if file != self._file:
                 # Another file took the place: what was known belongs to the old one.
                 self._drop_idle()
-                self._file, self._facts = file, None
+                self._file, self._facts, self.damaged = file, None, False
             if self._idle:
                 return self._idle.pop(), file
         return open_for_reading(self._path), file
@@ -143,8 +147,7 @@ class Reader:
             self._idle.pop().close(True)
 
     def _current(self, connection: apsw.Connection) -> Facts:
-        row = connection.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()
-        generation = int(row[0]) if row else 0
+        generation = read_generation(connection)
         facts = self._facts
         if facts is None or facts.generation != generation:
             facts = self._facts = _facts(connection, generation)
@@ -195,7 +198,7 @@ def _facts(connection: apsw.Connection, generation: int) -> Facts:
         vector_store=meta.get("vector_store", "numpy"),
         last_sync=meta.get("last_sync"),
         skipped=meta.get("skipped", {}),
-        notice=meta.get("embedding_notice"),
+        notices=tuple(filter(None, (meta.get("rebuilt_notice"), meta.get("embedding_notice")))),
     )
 
 

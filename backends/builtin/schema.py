@@ -1,24 +1,33 @@
-"""The index file: its tables, its ownership mark, and how to open it for writing and for reading.
+"""The index file: its tables, and how to open it for writing and for reading.
 
 `files` and `chunks` are the truth and open to any SQLite. `chunks_fts` (terms made by `backends.tokens`) and
-`chunks_vec` (sqlite-vec, where it loads) are derived from them. Only files that carry our `application_id`, or
-that are new or empty, are ever written.
+`chunks_vec` (sqlite-vec, where it loads) are derived from them. `ownership` decides which files are ever written.
 """
 
 from __future__ import annotations
 
-import os
-import time
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import apsw
-import orjson
 import sqlite_vec
 
 from backends.base import BackendError, Failure
+from backends.builtin.meta import DamagedError
+from backends.builtin.ownership import (
+    APPLICATION_ID,
+    Owner,
+    foreign,
+    make_way,
+    open_private,
+    owner_of,
+    set_aside,
+    sign,
+)
 
-APPLICATION_ID = 0x514D4453  # "QMDS"
 SCHEMA_VERSION = 1
 BUSY_TIMEOUT_MS = 5_000
 #: The write-ahead log is cut back to this after a checkpoint, and to nothing at the end of every job.
@@ -27,8 +36,8 @@ MAX_WAL_BYTES = 16 * 1024 * 1024
 PAGE_BYTES = 8192
 #: Per reading connection; what one search touches in a large index fits.
 READ_CACHE_KIB = 16 * 1024
-_HEADER = b"SQLite format 3\0"
-_SIDE_FILES = ("-wal", "-shm", "-journal")
+#: What SQLite, and reading what it gives, raise when a file of ours was damaged. Our own SQL breaks no constraint.
+DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.ConstraintError, UnicodeDecodeError, DamagedError)
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -60,24 +69,42 @@ CREATE VIRTUAL TABLE chunks_fts USING fts5(
 """
 
 
-def open_for_writing(path: Path, extension: Path | None) -> tuple[apsw.Connection, bool]:
-    """Open or create an index; the second value says whether sqlite-vec is loaded.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """An index ready for writing: whether sqlite-vec is loaded, and how an earlier one was lost, if one was."""
 
-    A damaged index of ours is set aside under another name and begun anew. Raises
-    `BackendError(INDEX_LOST)` for a database of somebody else, which stays as it is.
+    connection: apsw.Connection
+    has_vec: bool
+    lost: str = ""
+
+
+def open_for_writing(path: Path, extension: Path | None, *, damaged: bool = False) -> Opened:
+    """Open or create an index.
+
+    One of ours that is damaged, or that a reader found `damaged`, is set aside under another name and begun anew.
+    Raises `BackendError(INDEX_LOST)` for a file of somebody else, which stays as it is, `OSError` and `apsw.Error`.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    refuse_foreign(path)
+    owner = owner_of(path)
+    if owner is Owner.NOBODY:
+        lost = "was empty" if make_way(path) else ""
+        return _open_checked(path, extension, lost)
+    if owner is Owner.OURS_DAMAGED or damaged:
+        return _begin_anew(path, extension)
     try:
-        return _open_checked(path, extension)
-    except (apsw.CorruptError, apsw.NotADBError):
-        set_aside(path)
-        return _open_checked(path, extension)
+        return _open_checked(path, extension, "")
+    except DAMAGE:
+        return _begin_anew(path, extension)
 
 
-def _open_checked(path: Path, extension: Path | None) -> tuple[apsw.Connection, bool]:
-    # Created by us first, so that it never exists with wider rights; SQLite gives -wal and -shm the same.
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+def _begin_anew(path: Path, extension: Path | None) -> Opened:
+    aside = set_aside(path)
+    return _open_checked(path, extension, f"was damaged and is kept as {aside.name}")
+
+
+def _open_checked(path: Path, extension: Path | None, lost: str) -> Opened:
+    open_private(path)
+    sign(path)
     connection = apsw.Connection(str(path))
     try:
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
@@ -91,10 +118,28 @@ def _open_checked(path: Path, extension: Path | None) -> tuple[apsw.Connection, 
         if connection.pragma("application_id") != APPLICATION_ID:
             _create(connection)
         refuse_other_version(connection)
-        return connection, load_vec(connection, extension)
+        _require_tables(connection)
+        return Opened(connection=connection, has_vec=load_vec(connection, extension), lost=lost)
     except BaseException:
         connection.close()
         raise
+
+
+def _require_tables(connection: apsw.Connection) -> None:
+    if not _our_tables() <= _tables(connection):
+        raise DamagedError("tables")
+
+
+@cache
+def _our_tables() -> frozenset[tuple[str, str]]:
+    with closing(apsw.Connection(":memory:")) as connection:
+        connection.execute(_TABLES)
+        return _tables(connection)
+
+
+def _tables(connection: apsw.Connection) -> frozenset[tuple[str, str]]:
+    """The names and definitions of every table and index."""
+    return frozenset(connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
 
 
 def refuse_other_version(connection: apsw.Connection) -> None:
@@ -109,6 +154,8 @@ def refuse_other_version(connection: apsw.Connection) -> None:
 
 
 def _create(connection: apsw.Connection) -> None:
+    if _tables(connection):
+        raise foreign("a database of another program")
     with connection:
         connection.execute(_TABLES)
         connection.pragma("application_id", APPLICATION_ID)
@@ -116,8 +163,12 @@ def _create(connection: apsw.Connection) -> None:
 
 
 def open_for_reading(path: Path) -> apsw.Connection:
-    """Open an index of ours read-only, with `temp.vocab` over its terms. Raises `apsw.Error`, `BackendError`."""
-    refuse_foreign(path)
+    """Open an index of ours read-only, with `temp.vocab` over its terms.
+
+    Raises `apsw.Error`, `DamagedError`, and `BackendError` for a file of somebody else.
+    """
+    if owner_of(path) is Owner.OURS_DAMAGED:
+        raise DamagedError("header")
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     try:
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
@@ -128,40 +179,6 @@ def open_for_reading(path: Path) -> apsw.Connection:
         connection.close()
         raise
     return connection
-
-
-def refuse_foreign(path: Path) -> None:
-    """Raise `BackendError(INDEX_LOST)` when a file is a SQLite database with another owner than us."""
-    try:
-        with path.open("rb") as stream:
-            header = stream.read(100)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise BackendError(
-            Failure.INDEX_LOST, f"The index cannot be read ({type(error).__name__}).", hint="Check the file's rights."
-        ) from error
-    if header.startswith(_HEADER) and int.from_bytes(header[68:72]) not in (APPLICATION_ID, 0):
-        raise _foreign()
-    if header.startswith(_HEADER) and int.from_bytes(header[68:72]) == 0 and int.from_bytes(header[28:32]) > 1:
-        raise _foreign()
-
-
-def _foreign() -> BackendError:
-    return BackendError(
-        Failure.INDEX_LOST,
-        "The index path holds a database of another program.",
-        hint="Point memorySearch.store.path somewhere else.",
-    )
-
-
-def set_aside(path: Path) -> Path:
-    """Rename a damaged index and drop its side files, which would poison a new one. Returns the new name."""
-    aside = path.with_name(f"{path.name}.damaged-{int(time.time())}")
-    path.rename(aside)
-    for ending in _SIDE_FILES:
-        path.with_name(path.name + ending).unlink(missing_ok=True)
-    return aside
 
 
 def load_vec(connection: apsw.Connection, extension: Path | None) -> bool:
@@ -176,17 +193,6 @@ def load_vec(connection: apsw.Connection, extension: Path | None) -> bool:
     except (apsw.Error, AttributeError, OSError):
         return False
     return True
-
-
-def read_meta(connection: apsw.Connection) -> dict[str, Any]:
-    """Every meta value, decoded."""
-    return {key: orjson.loads(value) for key, value in connection.execute("SELECT key, value FROM meta")}
-
-
-def write_meta(connection: apsw.Connection, **values: Any) -> None:
-    """Store JSON-ready meta values."""
-    rows = [(key, orjson.dumps(value).decode()) for key, value in values.items()]
-    connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 
 
 def fetch(connection: apsw.Connection, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

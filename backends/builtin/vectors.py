@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from backends.builtin.meta import DamagedError
 from backends.builtin.reader import Lease
 from backends.builtin.schema import fetch
 from backends.embedding import Vectors
@@ -89,7 +90,10 @@ class VectorCache:
 def _matrix(rows: list[tuple[Any, ...]], dims: int) -> Matrix:
     numbers = np.fromiter((number for number, _, _ in rows), dtype=np.int64, count=len(rows))
     # Joined once: an array per blob would cost more than the load itself. Copied, since numpy aligns its own memory.
-    block = np.frombuffer(b"".join(blob for _, blob, _ in rows), dtype="<f4")
+    data = b"".join(blob for _, blob, _ in rows)
+    if len(data) != len(rows) * dims * 4:
+        raise DamagedError("chunks.embedding")
+    block = np.frombuffer(data, dtype="<f4")
     return Matrix(numbers, block.reshape(len(rows), dims).astype(np.float32, copy=True))
 
 

@@ -110,9 +110,12 @@ class Desk:
     def sync(self, **request: Any) -> SyncReport:
         return asyncio.run(self.backend.sync(SyncRequest(reason="test", **request)))
 
-    def answer(self, text: str, *, timeout_s: float = 10.0, **fields: Any) -> Answer:
+    def answer(self, text: str, **fields: Any) -> Answer:
+        return asyncio.run(self.ask(text, **fields))
+
+    async def ask(self, text: str, *, timeout_s: float = 10.0, **fields: Any) -> Answer:
         asked = {"max_results": 6, "min_score": 0.35, "max_chars": 700, **fields}
-        return asyncio.run(self.backend.search(Query(text=text, deadline_at=time.monotonic() + timeout_s, **asked)))
+        return await self.backend.search(Query(text=text, deadline_at=time.monotonic() + timeout_s, **asked))
 
     def paths(self, text: str, **fields: Any) -> list[str]:
         return [hit.path for hit in self.answer(text, **fields).hits]

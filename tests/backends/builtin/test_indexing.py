@@ -10,8 +10,7 @@ from collections.abc import Callable
 import apsw
 import pytest
 
-from backends.base import BackendError, Failure
-from backends.builtin.schema import APPLICATION_ID
+from backends.builtin.ownership import APPLICATION_ID
 from tests.backends.builtin.conftest import Desk, ToyEmbedder
 
 
@@ -152,35 +151,6 @@ def test_the_index_is_private(desk: Desk) -> None:
     desk.sync()
     assert desk.index.stat().st_mode & 0o777 == 0o600
     assert desk.index.parent.stat().st_mode & 0o777 == 0o700
-
-
-def test_a_foreign_database_is_never_touched(desk: Desk) -> None:
-    """A database of another program is refused and stays byte for byte."""
-    desk.index.parent.mkdir(parents=True)
-    with sqlite3.connect(desk.index) as foreign:
-        foreign.execute("CREATE TABLE theirs (x)")
-    foreign.close()
-    before = desk.index.read_bytes()
-    with pytest.raises(BackendError) as refused:
-        desk.sync()
-    assert refused.value.failure is Failure.INDEX_LOST
-    with pytest.raises(BackendError):
-        desk.answer("anything")
-    assert desk.index.read_bytes() == before
-
-
-@pytest.mark.parametrize("damage", [b"", b"not a database at all " * 100])
-def test_a_damaged_or_emptied_index_is_rebuilt(desk: Desk, damage: bytes) -> None:
-    """Garbage is set aside and an emptied file filled; the notes are searchable again."""
-    desk.write("memory/a.md", "zebracomet\n")
-    desk.sync()
-    for part in desk.index.parent.iterdir():
-        part.unlink()
-    desk.index.write_bytes(damage)
-    desk.reopened()
-    desk.sync()
-    assert desk.paths("zebracomet") == ["memory/a.md"]
-    assert bool(list(desk.index.parent.glob("*.damaged-*"))) == bool(damage)
 
 
 def test_progress_is_reported(semantic: Desk) -> None:
