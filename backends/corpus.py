@@ -46,8 +46,8 @@ class Root:
 
     `patterns` are globs relative to `path`; the first that matches any file is in force, so that one slot can
     say "`MEMORY.md`, else `memory.md`". `shown` is the prefix of shown paths: empty for files at the top of the
-    workspace, `memory/`, or `qmd/<name>/` for a folder outside it. `trusted` is false for text that did not
-    come from the agent or its owner.
+    workspace, `memory/`, or `qmd/<name>/` for a folder outside it. `without` names folders inside that belong to
+    somebody else. `trusted` is false for text that did not come from the agent or its owner.
     """
 
     name: str
@@ -55,6 +55,7 @@ class Root:
     path: Path
     patterns: tuple[str, ...]
     shown: str
+    without: tuple[str, ...] = ()
     trusted: bool = True
     media: bool = False
 
@@ -70,6 +71,7 @@ class Root:
         return (
             is_plain(self.shown + relative)
             and not is_ignored(relative)
+            and not self._is_left_out(relative)
             and any(compiled(pattern).match(relative) for pattern in self.patterns)
         )
 
@@ -91,8 +93,11 @@ class Root:
             return
         matcher = compiled(pattern)
         for found in walk(self.path):
-            if matcher.match(found.relative):
+            if matcher.match(found.relative) and not self._is_left_out(found.relative):
                 yield found
+
+    def _is_left_out(self, relative: str) -> bool:
+        return any(f"{relative}/".startswith(f"{folder}/") for folder in self.without)
 
     def _literal(self, relative: str) -> Iterator[Found]:
         # A listing, not a stat: on a case-blind disk `memory.md` opens `MEMORY.md`, and one file must

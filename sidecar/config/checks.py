@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 from sidecar.config.agents import Resolved
@@ -21,6 +22,7 @@ def run(reader: Reader, memory: Memory, sidecar: Sidecar, resolved: Resolved) ->
     _deadlines(reader, memory)
     _redaction(reader, sidecar)
     _one_store_each(reader, resolved)
+    _stores_outside_workspaces(reader, resolved)
     _shared_workspaces(reader, resolved)
     for agent in resolved.agents.values():
         _sessions(reader, resolved, agent, memory)
@@ -69,6 +71,17 @@ def _one_store_each(reader: Reader, resolved: Resolved) -> None:
         message = f"the agents {other.id} and {agent.id} would write to one index file"
         at = _place(reader, resolved, agent, ("store", "path"))
         reader.error(at, "shared_store", message, "put {agentId} into store.path, or give each agent its own")
+
+
+def _stores_outside_workspaces(reader: Reader, resolved: Resolved) -> None:
+    """A workspace is never written. Only a configured path is looked at: the state folder is the user's own choice."""
+    workspaces = [Path(os.path.realpath(agent.workspace)) for agent in resolved.agents.values()]
+    for agent in resolved.agents.values():
+        at = _place(reader, resolved, agent, ("store", "path"))
+        index = Path(os.path.realpath(agent.index_path))
+        if reader.tree.written(at) and any(index.is_relative_to(workspace) for workspace in workspaces):
+            message = f"the index of agent {agent.id} would be written into a workspace"
+            reader.error(at, "store_in_workspace", message, "leave store.path out, or name a file elsewhere")
 
 
 def _shared_workspaces(reader: Reader, resolved: Resolved) -> None:

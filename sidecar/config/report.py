@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel
 
-from sidecar.config.errors import Finding
+from sidecar.config.errors import Finding, Severity
 from sidecar.config.json5 import KeyPath
 from sidecar.config.loader import inspect
 from sidecar.config.settings import AgentSettings, Settings
@@ -26,8 +26,20 @@ def check(
     socket: Path | None = None,
 ) -> tuple[Finding, ...]:
     """Everything that is wrong or odd, errors first. Never raises for a bad configuration."""
-    _, findings = inspect(config, environ=environ, state_dir=state_dir, socket=socket)
-    return tuple(sorted(findings, key=lambda finding: finding.severity))
+    settings, findings = inspect(config, environ=environ, state_dir=state_dir, socket=socket)
+    missing = tuple(_missing_workspaces(settings)) if settings is not None else ()
+    return tuple(sorted((*findings, *missing), key=lambda finding: finding.severity))
+
+
+def _missing_workspaces(settings: Settings) -> Iterator[Finding]:
+    """Looked for here and not at every load: a running daemon says it for as long as it is true."""
+    for agent in settings.agents.values():
+        places = settings.origins.written.get(("agents", agent.id, "workspace"), ())
+        at = next((place for place in places if settings.origins.tree.written(place)), None)
+        if at is not None and not agent.workspace.is_dir():
+            message = f"the workspace of agent {agent.id} does not exist: {agent.workspace}"
+            hint = "create it, or correct the path"
+            yield settings.origins.tree.finding(at, "workspace_missing", message, hint, severity=Severity.WARNING)
 
 
 def show(settings: Settings, *, origin: bool = False) -> dict[str, Any]:

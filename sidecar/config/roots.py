@@ -106,8 +106,18 @@ def _extras(settings: Settings, agent: AgentSettings) -> Iterator[Root]:
             path=root_path,
             patterns=(pattern,),
             shown=_shown(root_path, agent.workspace, name),
+            without=_others_inside(root_path, settings, agent),
             media=bool(wanted.media),
         )
+
+
+def _others_inside(path: Path, settings: Settings, agent: AgentSettings) -> tuple[str, ...]:
+    """Workspaces of other agents below `path`, relative to it: a wide path is no leave to read them."""
+    base, own = os.path.realpath(path), os.path.realpath(agent.workspace)
+    others = {os.path.realpath(other.workspace) for other in settings.agents.values()} - {own, base}
+    inside = (Path(other).relative_to(base) for other in others if Path(other).is_relative_to(base))
+    # A workspace around our own is a choice of the operator, who then shares it.
+    return tuple(sorted(folder.as_posix() for folder in inside if not Path(own).is_relative_to(Path(base) / folder)))
 
 
 def _default_places(agent: AgentSettings) -> set[tuple[str, str]]:

@@ -40,3 +40,9 @@ def test_an_interval_below_the_debounce_is_told(load_text: Load) -> None:
     """It works, only not as often as it says."""
     (notice,) = load_text("{memory: {qmd: {update: {interval: '5s'}}}}").notices
     assert (notice.code, notice.message.split(":")[0]) == ("no_effect", "memory.qmd.update.interval")
+
+
+def test_an_index_inside_a_workspace_is_refused(refuse: Refuse) -> None:
+    """It would be written where nothing may be written, perhaps over a note."""
+    (finding,) = refuse("{agents: {defaults: {workspace: '/w', memorySearch: {store: {path: '/w/memory/a.md'}}}}}")
+    assert (finding.code, finding.key) == ("store_in_workspace", "agents.defaults.memorySearch.store.path")

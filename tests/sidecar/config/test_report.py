@@ -68,3 +68,11 @@ def test_what_is_shown_loads_again(load_text: Load, home: Path) -> None:
     again.write_text(json.dumps({key: shown[key] for key in ("memory", "sidecar")}), encoding="utf-8")
     loaded = load(again, environ={"HOME": str(home)})
     assert (loaded.memory, loaded.sidecar) == (settings.memory, settings.sidecar)
+
+
+def test_a_workspace_that_does_not_exist_is_a_warning(tmp_path: Path) -> None:
+    """A typing error in a path looks like amnesia later."""
+    file = tmp_path / "c.json5"
+    file.write_text(f"{{agents: {{defaults: {{workspace: '{tmp_path}/wrok'}}}}}}")
+    (finding,) = check(file, environ={"HOME": str(tmp_path)}, state_dir=tmp_path / "state")
+    assert (finding.code, finding.line) == ("workspace_missing", 1)

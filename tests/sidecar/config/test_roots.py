@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from backends.corpus import Corpus, Kind, Root
-from sidecar.config import Settings, resolve_corpus
+from sidecar.config import Settings, load, resolve_corpus
 from tests.sidecar.config.conftest import Load
 
 
@@ -150,3 +150,20 @@ def test_two_root_memories_are_told(load_text: Load, home: Path) -> None:
     (workspace / "MEMORY.md").touch()
     if len(list(workspace.iterdir())) == 2:
         assert [notice.code for notice in resolve_corpus(settings, settings.agents["main"])[1]] == ["two_root_memories"]
+
+
+def test_a_wide_path_does_not_open_the_workspaces_of_other_agents(tmp_path: Path) -> None:
+    """`paths` of all agents is one list; what lies below may be somebody else's."""
+    for agent in ("a", "b"):
+        (tmp_path / "all" / agent / "memory").mkdir(parents=True)
+        (tmp_path / "all" / agent / "memory" / "note.md").write_text("x")
+    (tmp_path / "all" / "shared.md").write_text("x")
+    text = f"""{{memory: {{qmd: {{paths: [{{path: '{tmp_path}/all'}}]}}}},
+        agents: {{list: [{{id: 'a', workspace: '{tmp_path}/all/a'}}, {{id: 'b', workspace: '{tmp_path}/all/b'}}]}}}}"""
+    file = tmp_path / "c.json5"
+    file.write_text(text)
+    settings = load(file, environ={"HOME": str(tmp_path)}, state_dir=tmp_path / "state")
+    corpus, _ = resolve_corpus(settings, settings.agents["a"])
+    shown = {root.shown + found.relative for root, found in corpus.files()}
+    assert shown == {"memory/note.md", "qmd/custom-1/shared.md"}
+    assert corpus.locate("qmd/custom-1/b/memory/note.md") is None
