@@ -22,7 +22,7 @@ import orjson
 import sidecar
 from backends.base import Backend
 from backends.files import write_atomically
-from backends.qmd import ResidentPool, sweep
+from backends.qmd import ResidentPool, descendants, sweep
 from sidecar.agents import Agent
 from sidecar.config import AgentSettings, Settings, resolve_corpus
 from sidecar.engines import Engines, Shared, build
@@ -49,6 +49,7 @@ POOL_THREADS = ("reader", "file-reader")
 STUCK_THREADS_S = 2.0
 MAX_DESCRIPTORS = 8192
 TEND_INTERVAL_S = 15.0
+SWEEP_INTERVAL_S = 120.0
 CLOSE_TIMEOUT_S = 10.0
 
 OnReady = Callable[[Settings], None]
@@ -107,8 +108,8 @@ def _raise_descriptor_limit() -> None:
 
 
 def _end_orphans(state_dir: Path) -> None:
-    """End what an earlier daemon left running on this state folder, before anything is started anew."""
-    if ended := sweep(state_dir):
+    """End what runs on this state folder and is not below us: an earlier daemon's, or strays of our own."""
+    if ended := sweep(state_dir, spare=descendants):
         log.warning("orphans ended", extra={"fields": {"processes": ended}})
 
 
@@ -158,6 +159,7 @@ class Daemon:
     async def _serve(self, endpoint: Endpoint, on_ready: OnReady | None) -> None:
         endpoint.start()
         self._scheduler.every(TEND_INTERVAL_S, "socket.tend", endpoint.tend)
+        self._scheduler.every(SWEEP_INTERVAL_S, "orphans.sweep", self._sweep)
         self._scheduler.start()
         background = [asyncio.create_task(self._boot(on_ready)), asyncio.create_task(self._watching().run())]
         try:
@@ -174,6 +176,10 @@ class Daemon:
             await self._close()
             self._remove_pointers()
         log.info("stopped")
+
+    async def _sweep(self) -> None:
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._pool, _end_orphans, self._settings.state_dir)
 
     def _view(self) -> DaemonView:
         return DaemonView(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from backends.qmd.backend import QmdBackend
 from backends.qmd.home import QmdHome, QmdOptions, agent_environment
 from backends.qmd.pool import ResidentPool
-from backends.qmd.sweeping import sweep
+from backends.qmd.sweeping import descendants, sweep
 from backends.qmd.syncing import Turn
 
 __all__ = ["QmdBackend", "QmdHome", "QmdOptions", "ResidentPool", "Turn", "agent_environment", "sweep"]

@@ -1,6 +1,7 @@
-"""The sweep at start: children of a daemon that was killed, ended only where they are proven to be ours.
+"""The sweep: children of a daemon that was killed, and strays that left the tree of a living one.
 
-Normally there are none, since a leash ends a child's tree with the daemon. The proof is the child's own environment:
+Normally there are none, since a leash ends a child's tree with the daemon; but a descendant that began a session of
+its own and outlived its parent is in nobody's tree. Ended is only what is proven to be ours. The proof is the child's own environment:
 the mark that names our state folder, and a cache folder inside it. A person's own qmd on the same index has no mark.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 import psutil
@@ -16,13 +17,16 @@ import psutil
 from backends.qmd.home import STATE_VARIABLE
 
 
-def sweep(state: Path, *, grace_s: float = 1.0) -> int:
-    """End what an earlier daemon with this state folder left running, as trees; how many processes that were.
+def sweep(state: Path, *, spare: Callable[[], Collection[int]] = frozenset, grace_s: float = 1.0) -> int:
+    """End what is ours but for the ids in `spare`, as trees; how many processes that were.
 
-    Call it while holding the lock of the state folder, before any child is started. Blocks for `grace_s` at most,
-    and as long again. Handles remember the create time, so that a reused id is never mistaken.
+    Call it while holding the lock of the state folder. Blocks for `grace_s` at most, and as long again. Handles
+    remember the create time, so that a reused id is never mistaken.
     """
-    orphans = _trees(process for process in psutil.process_iter() if _is_ours(process, state))
+    marked = [process for process in psutil.process_iter() if _is_ours(process, state)]
+    # Asked after the listing: a child that is started meanwhile is in neither.
+    spared = spare()
+    orphans = _trees(process for process in marked if process.pid not in spared)
     for process in orphans:
         with contextlib.suppress(psutil.Error):
             process.terminate()
@@ -32,6 +36,11 @@ def sweep(state: Path, *, grace_s: float = 1.0) -> int:
             process.kill()
     psutil.wait_procs(deaf, timeout=grace_s)
     return len(orphans)
+
+
+def descendants() -> frozenset[int]:
+    """The ids of all that runs below this process: children that are under somebody's eyes."""
+    return frozenset(process.pid for process in psutil.Process().children(recursive=True))
 
 
 def _is_ours(process: psutil.Process, state: Path) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from backends.qmd import agent_environment, sweep
+from backends.qmd import agent_environment, descendants, sweep
 from backends.qmd.home import STATE_VARIABLE, QmdHome
 from tests.backends.qmd.making import alive, eventually
 
@@ -69,6 +69,15 @@ def test_an_orphan_is_ended_as_a_tree(started: ExitStack, home: QmdHome) -> None
     assert home.state
     assert sweep(home.state) == 2
     assert eventually(lambda: not alive(int(said)))
+
+
+def test_children_that_are_watched_over_are_spared(started: ExitStack, home: QmdHome) -> None:
+    """A living daemon sweeps strays, not what runs below it."""
+    child, _ = start(started, marked(home))
+    assert home.state
+    assert sweep(home.state, spare=descendants) == 0
+    assert child.poll() is None
+    assert sweep(home.state) == 1
 
 
 def test_everybody_else_is_spared(started: ExitStack, home: QmdHome, tmp_path: Path) -> None:
