@@ -8,4 +8,13 @@ from backends.qmd.pool import ResidentPool
 from backends.qmd.sweeping import descendants, sweep
 from backends.qmd.syncing import Turn
 
-__all__ = ["QmdBackend", "QmdHome", "QmdOptions", "ResidentPool", "Turn", "agent_environment", "sweep"]
+__all__ = [
+    "QmdBackend",
+    "QmdHome",
+    "QmdOptions",
+    "ResidentPool",
+    "Turn",
+    "agent_environment",
+    "descendants",
+    "sweep",
+]

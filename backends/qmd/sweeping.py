@@ -1,8 +1,9 @@
 """The sweep: children of a daemon that was killed, and strays that left the tree of a living one.
 
 Normally there are none, since a leash ends a child's tree with the daemon; but a descendant that began a session of
-its own and outlived its parent is in nobody's tree. Ended is only what is proven to be ours. The proof is the child's own environment:
-the mark that names our state folder, and a cache folder inside it. A person's own qmd on the same index has no mark.
+its own and outlived its parent is in nobody's tree. Ended is only what is proven to be ours. The proof is the
+child's own environment: the mark that names our state folder, and a cache folder inside it. A person's own qmd on the
+same index has no mark.
 """
 
 from __future__ import annotations
