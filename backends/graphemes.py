@@ -7,6 +7,8 @@ import unicodedata
 _JOINER = "\u200d"
 #: No cluster of natural text is longer; stacked-mark jokes are cut after this many code points.
 MAX_CLUSTER_CHARS = 64
+#: So much of a cut text is given up to begin and end with whole words.
+NEAR_CHARS = 40
 
 
 def cut_before(text: str, at: int) -> int:
@@ -21,6 +23,24 @@ def cut_after(text: str, at: int) -> int:
     at = min(max(at, 0), len(text))
     highest = min(len(text), at + MAX_CLUSTER_CHARS)
     return next((position for position in range(at, highest + 1) if is_boundary(text, position)), at)
+
+
+def word_before(text: str, at: int) -> int:
+    """The last border between words at or before `at`, as far as one is near, else `cut_before`."""
+    if at >= len(text) or text[at].isspace():
+        return min(at, len(text))
+    lowest = max(0, at - NEAR_CHARS)
+    space = next((position for position in range(at, lowest, -1) if text[position - 1].isspace()), 0)
+    return len(text[:space].rstrip()) if space and text[lowest:space].strip() else cut_before(text, at)
+
+
+def word_after(text: str, at: int) -> int:
+    """The first beginning of a word at or after `at`, as far as one is near, else `cut_after`."""
+    if at <= 0 or (text[at - 1 : at].isspace() and not text[at : at + 1].isspace()):
+        return max(at, 0)
+    ends = range(at, min(len(text) - 1, at + NEAR_CHARS))
+    begin = next((end + 1 for end in ends if text[end].isspace() and not text[end + 1].isspace()), None)
+    return cut_after(text, at) if begin is None else begin
 
 
 def is_boundary(text: str, at: int) -> bool:

@@ -7,6 +7,7 @@ how many are wanted, so a longer list starts with the shorter one.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
@@ -14,9 +15,10 @@ from heapq import heapify, heappop, heappush
 from backends.base import Hit, Mode, Query, Source
 from backends.corpus import Kind, Located, mtime_ns, read_text, split_lines
 from backends.dates import day_of, in_range
+from backends.lines import Lines, spans
 from backends.relevance import Question, SampleStatistics, Statistics, Weights, blend, keyword_score
 from backends.tokens import normalize
-from backends.windows import Mark, Sheet, Window
+from backends.windows import Mark, Sheet, Window, marks
 
 #: Files beyond this size are not memory: the indexer lists them as skipped, and reading stops there.
 MAX_FILE_BYTES = 8 * 1024 * 1024
@@ -107,7 +109,7 @@ class _Page:
         self._name = question.name_shares(self.located.relative.rpartition(".")[0])
         self._max_chars = query.max_chars
         self._text = text
-        self.sheet: Sheet
+        self.sheets: list[Sheet]
         self.regions: list[_Region]
         self._preview = self._joined()
         self.exact = self._preview is None
@@ -136,23 +138,48 @@ class _Page:
         self.exact = True
 
     def read(self) -> list[_Passage]:
-        """Read the file and give every window worth scoring; none for a file that is gone."""
+        """Read the file and give the windows around words, and the beginning of what was found by meaning alone.
+
+        None for a file that is gone.
+        """
         text = _read(self.located) if self._text is None else self._text
-        self.sheet = Sheet(split_lines(text or ""), self._max_chars)
-        self.regions = list(_regions(self._candidates, len(self.sheet.lines)))
-        return list(self.passages())
+        lines = Lines(text or "")
+        self.regions = list(_regions(self._candidates, lines.count))
+        found = self._marks(lines)
+        heads = list(self._unmarked(found))
+        self.sheets = self._cut(lines, [mark.line for mark in found] + [region.first for region in heads])
+        return [*self._around(found), *(self.scored(self._head(region)) for region in heads)]
 
-    def passages(self) -> Iterator[_Passage]:
-        """The windows around words, and the beginning of every region that was found by meaning alone."""
-        marks = [mark for span in _spans(self.regions) for mark in self.sheet.marks(self._question, *span)]
-        yield from self._around(marks)
-        marked = {mark.line for mark in marks}
+    def _marks(self, lines: Lines) -> list[Mark]:
+        stretches = spans([(region.first, region.last) for region in self.regions])
+        return [mark for span in stretches for mark in marks(self._question, lines.text(*span), span[0])]
+
+    def _unmarked(self, found: list[Mark]) -> Iterator[_Region]:
+        """Regions that were found by meaning alone."""
+        marked = sorted({mark.line for mark in found})
         for region in self.regions:
-            if region.vector_score is not None and marked.isdisjoint(range(region.first, region.last + 1)):
-                yield self.scored(self.sheet.head(region.first, region.last))
+            at = bisect_left(marked, region.first)
+            if region.vector_score is not None and not (at < len(marked) and marked[at] <= region.last):
+                yield region
 
-    def _around(self, marks: list[Mark]) -> Iterator[_Passage]:
-        return (self.scored(window) for window in self.sheet.around(self._question, marks))
+    def _cut(self, lines: Lines, wanted: list[int]) -> list[Sheet]:
+        """The lines around those that matter. A window is never longer than `max_chars`, so never reaches farther."""
+        reach = self._max_chars
+        stretches = spans([(max(1, line - reach), min(lines.count, line + reach)) for line in wanted])
+        return [Sheet(split_lines(lines.text(*span)), self._max_chars, span[0]) for span in stretches]
+
+    def _around(self, found: list[Mark]) -> Iterator[_Passage]:
+        lines = [mark.line for mark in found]
+        for sheet in self.sheets:
+            here = found[bisect_left(lines, sheet.first) : bisect_right(lines, sheet.last)]
+            yield from (self.scored(window) for window in sheet.around(self._question, here))
+
+    def _head(self, region: _Region) -> Window:
+        sheet = self._sheet(region.first)
+        return sheet.head(region.first, min(region.last, sheet.last))
+
+    def _sheet(self, line: int) -> Sheet:
+        return next(sheet for sheet in self.sheets if sheet.first <= line <= sheet.last)
 
     def rest(self, window: Window) -> Iterator[_Passage]:
         """What is left of a window outside the lines that were shown."""
@@ -174,7 +201,8 @@ class _Page:
 
     def show(self, passage: _Passage) -> Hit:
         """Take the lines of a passage, widened to the limit, and make it a hit."""
-        window = self.sheet.widen(passage.window, self.taken)
+        sheet = self._sheet(passage.window.first)
+        window = sheet.widen(passage.window, self.taken)
         self.taken.update(range(window.first, window.last + 1))
         root = self.located.root
         return Hit(
@@ -185,7 +213,7 @@ class _Page:
             trusted=root.trusted,
             start_line=window.first,
             end_line=window.last,
-            snippet=self.sheet.text(window),
+            snippet=sheet.text(window),
             score=passage.score,
             text_score=passage.text_score,
             vector_score=passage.vector_score,
@@ -227,17 +255,6 @@ def _regions(candidates: list[tuple[int, Candidate]], lines: int) -> Iterator[_R
         last = min(lines, candidate.end_line or lines)
         if first <= last:
             yield _Region(first, last, candidate.vector_score, order)
-
-
-def _spans(regions: list[_Region]) -> list[tuple[int, int]]:
-    """The regions as disjoint spans of lines, so that no line is searched twice."""
-    spans: list[tuple[int, int]] = []
-    for region in sorted(regions, key=lambda region: region.first):
-        if spans and region.first <= spans[-1][1] + 1:
-            spans[-1] = (spans[-1][0], max(spans[-1][1], region.last))
-        else:
-            spans.append((region.first, region.last))
-    return spans
 
 
 def _wanted(located: Located, query: Query) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
-from backends.graphemes import cut_after, cut_before
+from backends.graphemes import cut_after, cut_before, word_after, word_before
 from backends.relevance import Occurrence, Question
 from backends.tokens import normalize
 
@@ -40,32 +40,40 @@ class Window:
         return any(line in taken for line in range(self.first, self.last + 1))
 
 
-class Sheet:
-    """The lines of one text and a limit in code points for what may be shown of it at once."""
+def marks(question: Question, text: str, first: int) -> list[Mark]:
+    """The words of the question in a text that begins with line `first`, in order."""
+    normalized = normalize(text)
+    found: list[Mark] = []
+    line, at = first, 0
+    for occurrence in question.occurrences(normalized):
+        line, at = line + normalized.count("\n", at, occurrence.start), occurrence.start
+        found.append(Mark(line, occurrence))
+    return found
 
-    def __init__(self, lines: list[str], max_chars: int) -> None:
-        self.lines = lines
+
+class Sheet:
+    """Lines of a text from number `first` on, and a limit in code points for what may be shown of it at once."""
+
+    def __init__(self, lines: list[str], max_chars: int, first: int = 1) -> None:
+        self.first = first
+        self.last = first + len(lines) - 1
         self.max_chars = max_chars
+        self._lines = lines
         # ends[i] is the length of the first i lines with their line breaks.
         self._ends = list(accumulate((len(line) + 1 for line in lines), initial=0))
 
     def length(self, first: int, last: int) -> int:
         """Code points of lines `first..last` joined by line breaks."""
-        return self._ends[last] - self._ends[first - 1] - 1
+        return self._ends[last - self.first + 1] - self._ends[first - self.first] - 1
 
-    def marks(self, question: Question, first: int, last: int) -> list[Mark]:
-        """The words of the question in lines `first..last`, in order."""
-        text = normalize("\n".join(self.lines[first - 1 : last]))
-        found = question.occurrences(text)
-        if not found:
-            return []
-        breaks = list(_breaks(text))
-        return [Mark(first + bisect_left(breaks, occurrence.start), occurrence) for occurrence in found]
+    def line(self, number: int) -> str:
+        """One line without its end."""
+        return self._lines[number - self.first]
 
-    def around(self, question: Question, marks: list[Mark]) -> Iterator[Window]:
+    def around(self, question: Question, found: list[Mark]) -> Iterator[Window]:
         """Every largest run of marked lines that fits, in order; a line that is too long alone gives one window."""
-        lines = sorted({mark.line for mark in marks})
-        order = [mark.line for mark in marks]
+        lines = sorted({mark.line for mark in found})
+        order = [mark.line for mark in found]
         reached = 0
         for at, first in enumerate(lines):
             if self.length(first, first) > self.max_chars:
@@ -77,19 +85,16 @@ class Sheet:
             if end + 1 > reached:
                 reached = end + 1
                 last = lines[end]
-                yield Window(first, last, tuple(marks[bisect_left(order, first) : bisect_right(order, last)]))
+                yield Window(first, last, tuple(found[bisect_left(order, first) : bisect_right(order, last)]))
 
     def head(self, first: int, last: int) -> Window:
         """The beginning of lines `first..last`, for a place that was found by meaning and not by its words."""
         end = first
         while end < last and self.length(first, end + 1) <= self.max_chars:
             end += 1
-        cut = (
-            None
-            if self.length(first, end) <= self.max_chars
-            else (0, cut_before(self.lines[first - 1], self.max_chars))
-        )
-        return Window(first, end, (), cut)
+        if self.length(first, end) <= self.max_chars:
+            return Window(first, end)
+        return Window(first, end, (), (0, word_before(self.line(first), self.max_chars)))
 
     def widen(self, window: Window, taken: Collection[int]) -> Window:
         """Add free lines after and before in turn while they fit, and leave blank lines at the borders out."""
@@ -100,13 +105,13 @@ class Sheet:
         growing = True
         while growing:
             growing = False
-            if last < len(self.lines) and last + 1 not in taken and self.length(first, last + 1) <= self.max_chars:
+            if last < self.last and last + 1 not in taken and self.length(first, last + 1) <= self.max_chars:
                 last, growing = last + 1, True
-            if first > 1 and first - 1 not in taken and self.length(first - 1, last) <= self.max_chars:
+            if first > self.first and first - 1 not in taken and self.length(first - 1, last) <= self.max_chars:
                 first, growing = first - 1, True
-        while last > tight.last and not self.lines[last - 1].strip():
+        while last > tight.last and not self.line(last).strip():
             last -= 1
-        while first < tight.first and not self.lines[first - 1].strip():
+        while first < tight.first and not self.line(first).strip():
             first += 1
         return Window(first, last, window.marks)
 
@@ -130,34 +135,33 @@ class Sheet:
     def text(self, window: Window) -> str:
         """What is shown of a window."""
         if window.cut:
-            return self.lines[window.first - 1][slice(*window.cut)]
-        return "\n".join(self.lines[window.first - 1 : window.last])
+            return self.line(window.first)[slice(*window.cut)]
+        return "\n".join(self._lines[window.first - self.first : window.last - self.first + 1])
 
     def _inside(self, question: Question, line: int) -> Window:
         # Normalising may change lengths (ß, ligatures), so places scale; the margin on both sides absorbs the rest.
-        raw = self.lines[line - 1]
+        raw = self.line(line)
+        best = _best_run(marks(question, raw, line), self.max_chars)
         scale = len(raw) / max(1, len(normalize(raw)))
-        best = max(self._runs(self.marks(question, line, line)), key=_variety)
         start, end = int(best[0].occurrence.start * scale), int(best[-1].occurrence.end * scale)
         begin = max(0, min(start - (self.max_chars - (end - start)) // 2, len(raw) - self.max_chars))
-        begin = cut_after(raw, begin)
-        return Window(line, line, tuple(best), (begin, cut_before(raw, begin + self.max_chars)))
-
-    def _runs(self, marks: list[Mark]) -> Iterator[list[Mark]]:
-        end = 0
-        for at, mark in enumerate(marks):
-            end = max(end, at + 1)
-            while end < len(marks) and marks[end].occurrence.end - mark.occurrence.start <= self.max_chars:
-                end += 1
-            yield marks[at:end]
+        begin = min(word_after(raw, begin), cut_after(raw, max(begin, start)))
+        stop = max(word_before(raw, begin + self.max_chars), cut_before(raw, min(end, begin + self.max_chars)))
+        return Window(line, line, tuple(best), (begin, stop))
 
 
-def _variety(run: list[Mark]) -> tuple[int, int]:
-    return len({mark.occurrence.term for mark in run}), len(run)
-
-
-def _breaks(text: str) -> Iterator[int]:
-    at = text.find("\n")
-    while at >= 0:
-        yield at
-        at = text.find("\n", at + 1)
+def _best_run(found: list[Mark], max_chars: int) -> list[Mark]:
+    """The marks within `max_chars` that hold the most different words, then the most words; the first of equals."""
+    inside: Counter[int] = Counter()
+    best, most, end = (0, 0), (0, 0), 0
+    for at, mark in enumerate(found):
+        end = max(end, at)
+        while end < len(found) and (end == at or found[end].occurrence.end - mark.occurrence.start <= max_chars):
+            inside[found[end].occurrence.term] += 1
+            end += 1
+        if (len(inside), end - at) > most:
+            best, most = (at, end), (len(inside), end - at)
+        inside[mark.occurrence.term] -= 1
+        if not inside[mark.occurrence.term]:
+            del inside[mark.occurrence.term]
+    return found[slice(*best)]

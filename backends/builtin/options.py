@@ -78,10 +78,13 @@ class Writer(Protocol):
 
 def _corpus(raw: dict[str, Any]) -> Corpus:
     roots = tuple(
-        Root(**{**root, "kind": Kind(root["kind"]), "path": Path(root["path"]), "patterns": tuple(root["patterns"])})
-        for root in raw["roots"]
+        Root(**{**_tuples(root), "kind": Kind(root["kind"]), "path": Path(root["path"])}) for root in raw["roots"]
     )
     return Corpus(raw["agent_id"], Path(raw["workspace"]), roots)
+
+
+def _tuples(raw: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
 
 
 def _options(raw: dict[str, Any]) -> BuiltinOptions:

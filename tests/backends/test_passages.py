@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -11,7 +14,7 @@ import pytest
 from backends.base import Hit, Query
 from backends.corpus import Kind, Located, Root
 from backends.passages import Candidate, assemble
-from backends.relevance import Weights
+from backends.relevance import SampleStatistics, Weights
 
 
 class Notes:
@@ -149,3 +152,56 @@ def test_an_empty_file_gives_nothing(notes: Notes) -> None:
     notes.write("empty.md", "")
     notes.write("blank.md", "\n\n\n")
     assert notes.hits("zebracomet") == []
+
+
+def test_a_cut_keeps_whole_words(notes: Notes) -> None:
+    """A window inside one line begins and ends between words, where such a border is near."""
+    words = [f"word{at}" for at in range(900)]
+    notes.write("a.md", " ".join([*words[:450], "zebracomet", *words[450:]]) + "\n")
+    (hit,) = notes.hits("zebracomet")
+    assert hit.partial
+    assert set(hit.snippet.split()) <= {"zebracomet", *words}
+    assert hit.snippet == hit.snippet.strip()
+    assert len(hit.snippet) > 80
+
+
+@pytest.mark.parametrize("unit", ["ab ", "é", "ab🇩🇪 ", "\u200d", "e\u0301 "], ids=ascii)
+def test_a_cut_of_anything_holds_the_word(notes: Notes, unit: str) -> None:
+    """With word borders or without, the word that was found is inside the limit."""
+    notes.write("a.md", unit * 300 + " zebracomet " + unit * 300 + "\n")
+    (hit,) = notes.hits("zebracomet")
+    assert "zebracomet" in hit.snippet
+    assert len(hit.snippet) <= 120
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n" * 4_000_000 + "zebracomet\n",
+        "zebracomet\r" * 300_000,
+        "zebracomet " * 300_000,
+        "z" * 4_000_000 + " zebracomet",
+    ],
+    ids=["blank lines", "carriage returns", "one line", "one word"],
+)
+def test_a_huge_file_costs_little(notes: Notes, text: str) -> None:
+    """Only what is around the words is cut: a few times what reading the file once costs, not per line of it."""
+    place = notes.write("a.md", text)
+
+    def search() -> None:
+        assert assemble([Candidate(located=place)], query, statistics, Weights())
+
+    statistics = SampleStatistics(1, Counter({"zebracomet": 1}))
+    query = Query(text="zebracomet", max_results=6, min_score=0.3, max_chars=700, deadline_at=0.0)
+    assert cpu_s(search) < 40 * cpu_s(lambda: text.count("\n") + len(text.lower().replace("\n", " "))) + 0.05
+
+
+def cpu_s(work: Callable[[], object]) -> float:
+    """The least CPU time of this thread that three runs take: the machine is shared."""
+
+    def once() -> float:
+        started = time.thread_time()
+        work()
+        return time.thread_time() - started
+
+    return min(once() for _ in range(3))

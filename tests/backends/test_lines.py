@@ -1,0 +1,29 @@
+"""Lines by number are those of a full split, in any text."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends.corpus import split_lines
+from backends.lines import Lines, spans
+
+TEXTS = st.text(st.sampled_from("ab\n\r\u2028é")) | st.builds(
+    lambda text, times: text * times, st.text("a\n"), st.just(2000)
+)
+
+
+@given(TEXTS, st.data())
+def test_any_range_is_that_of_the_split_text(text: str, data: st.DataObject) -> None:
+    """Count and content agree with `split_lines`, also across blocks."""
+    every = split_lines(text)
+    lines = Lines(text)
+    assert lines.count == len(every)
+    first = data.draw(st.integers(1, max(1, len(every))))
+    last = data.draw(st.integers(first, max(first, len(every))))
+    assert split_lines(lines.text(first, last)) == every[first - 1 : last]
+
+
+def test_touching_ranges_become_one() -> None:
+    """Spans are disjoint and in order."""
+    assert spans([(5, 9), (1, 2), (3, 3), (20, 30), (22, 24)]) == [(1, 3), (5, 9), (20, 30)]
