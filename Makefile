@@ -38,7 +38,7 @@ chaos-qmd: setup
 
 # The real qmd and the Node that it needs, in an ignored folder. The older versions borrow its modules, which Node
 # finds in the folder above them (and the MCP kit that 2.8 no longer has): a few hundred kilobytes each.
-OLDER_QMD := 2.5.3 2.1.0 1.1.6
+OLDER_QMD := 2.5.3 2.1.0 1.1.6 1.0.7
 
 qmd: .qmd/.ready .qmd/minilm.gguf
 
