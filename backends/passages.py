@@ -129,7 +129,9 @@ class _Page:
     def _joined(self) -> str | None:
         """What the engine remembers of the regions, None when it does not know all of them."""
         previews = [candidate.preview for _, candidate in self._candidates if candidate.preview is not None]
-        return normalize("\n".join(previews)) if len(previews) == len(self._candidates) else None
+        if len(previews) < len(self._candidates):
+            return None
+        return normalize(previews[0] if len(previews) == 1 else "\n".join(previews))
 
     def refine(self) -> None:
         """Replace the cheap bound by the exact score of all that is remembered, still cheaper than reading."""

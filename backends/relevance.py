@@ -115,13 +115,14 @@ class Occurrence(NamedTuple):
 
 
 class Question:
-    """A query prepared for scoring many passages. Immutable and safe to share between threads."""
+    """A query prepared for scoring many passages. Safe to share between threads: it only remembers what it computed."""
 
     def __init__(self, text: str, statistics: Statistics) -> None:
         self.terms = tuple(query_terms(text))
         self.masses = tuple(_mass(term, statistics) for term in self.terms)
         self.total = sum(self.masses)
         self._days = [(day, {fold(word) for word in words}) for day, words in spoken_days(text[:MAX_QUERY_CHARS])]
+        self._ceilings: dict[frozenset[int], float] = {}
         self._needles = [(needle, at) for at, term in enumerate(self.terms) for needle in _needles(term)]
 
     def occurrences(self, normalized: str) -> list[Occurrence]:
@@ -141,6 +142,15 @@ class Question:
     def ceiling(self, normalized: str, name: dict[int, float]) -> float:
         """No passage of this text can have a higher keyword part. Much cheaper than finding the passages."""
         present = self._present(normalized)
+        if name:
+            return self._ceiling(present, name)
+        # Most names hold no word of the question, and many texts hold the same ones.
+        known = self._ceilings.get(present)
+        if known is None:
+            known = self._ceilings[present] = self._ceiling(present, name)
+        return known
+
+    def _ceiling(self, present: frozenset[int], name: dict[int, float]) -> float:
         shares = dict.fromkeys(present, 1.0)
         for term, share in name.items():
             shares.setdefault(term, share * _NAME_SHARE)
@@ -150,9 +160,9 @@ class Question:
             bonus += _IDENTIFIER_BONUS
         return min(1.0, float(self.coverage(shares) ** _COVERAGE_POWER) + bonus)
 
-    def _present(self, normalized: str) -> set[int]:
+    def _present(self, normalized: str) -> frozenset[int]:
         """The terms that may stand in a text: the cheap look before the exact one."""
-        return {term for needle, term in self._needles if needle in normalized}
+        return frozenset([term for needle, term in self._needles if needle in normalized])
 
     def name_shares(self, name: str) -> dict[int, float]:
         """The terms that the name of a file holds; a day in it holds the words that speak of that day."""
