@@ -24,6 +24,7 @@ Behaviours, for `version search query vsearch update embed mcp`:
   skipping      "Another embed process is already running. Skipping."
   notfound      "Collection not found: x", status 1
   foreign       an answer with one more row, of a collection that is nobody's
+  unique        "UNIQUE constraint failed", status 1, as long as the index is there; honest without one
   damaged       the text of a database that is not one, status 1
   silent        for mcp: introduce itself, then answer no call
   slow          half a second of nothing, then honest
@@ -118,6 +119,9 @@ def misbehave(behaviour: str) -> None:
     if behaviour == "flood":
         sys.stdout.write("[flood] words and words\n" * 262144)
         sys.exit(0)
+    if behaviour == "unique" and database().exists():
+        print("SqliteError: UNIQUE constraint failed: documents.collection, documents.path", file=sys.stderr)
+        sys.exit(1)
     errors = {
         "exit": "Error: something broke inside",
         "locked": "SqliteError: database is locked\n  code: 'SQLITE_BUSY'",

@@ -9,7 +9,8 @@ from backends.base import Mode
 from backends.qmd.install import Install
 from backends.qmd.terms import MAX_WORDS, Terms
 
-#: Rows are files and passages are cut by us, so many rows cost little and a large collection starves no other.
+#: Rows are files, and each is read for its passages. Over 200 files of conversation, 12 rows find 0.66 of the evidence,
+#: 24 find 0.69, and 40 no more than that, since qmd takes the best 20 files of each word.
 ROW_LIMIT = 24
 
 

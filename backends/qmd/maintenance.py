@@ -43,9 +43,18 @@ class _PassingError(BackendError):
     """A failure that goes away by itself: a lock, or two writers that met on an empty index."""
 
 
+class _ConstraintError(_PassingError):
+    """Two writers met, or the index contradicts itself: that does not go away, and nothing new is ever indexed."""
+
+
 async def update(argv: Sequence[str], surroundings: Surroundings, *, timeout_s: float) -> Counts:
-    """Index what changed. Locks are waited for, a few times. Raises `BackendError`."""
-    return counts_in(plain((await _patiently(argv, surroundings, timeout_s)).stdout))
+    """Index what changed. Locks are waited for, a few times. Raises `BackendError`, `index_lost` for a bad index."""
+    try:
+        completed = await _patiently(argv, surroundings, timeout_s)
+    except _ConstraintError as error:
+        message = "qmd's index contradicts itself."
+        raise BackendError(Failure.INDEX_LOST, message, hint="It is rebuilt by the next sync.") from error
+    return counts_in(plain(completed.stdout))
 
 
 async def embed(argv: Sequence[str], surroundings: Surroundings, *, timeout_s: float) -> int | None:
@@ -88,7 +97,9 @@ def _checked(completed: Completed) -> Completed:
     if completed.status == 0 and not completed.timed_out:
         return completed
     error = failure_of(completed)
-    if error.failure is Failure.LOCKED or _CONSTRAINT.search(plain(completed.stderr)):
+    if _CONSTRAINT.search(plain(completed.stderr)):
+        raise _ConstraintError(error.failure, error.message, hint=error.hint)
+    if error.failure is Failure.LOCKED:
         raise _PassingError(error.failure, error.message, hint=error.hint)
     raise error
 

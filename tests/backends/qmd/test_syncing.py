@@ -219,6 +219,37 @@ def test_a_damaged_model_is_found_without_running_anything(tmp_path: Path, fake:
     assert not fake.calls("embed")
 
 
+def test_an_index_that_contradicts_itself_is_rebuilt_once(tmp_path: Path, fake: FakeQmd) -> None:
+    """A constraint that fails at every attempt would keep the index as it is for days."""
+
+    async def steps(qmd: Any) -> None:
+        await qmd.sync(SYNC)
+        fake.behave(update="unique")
+        write(tmp_path / "ws", {"MEMORY.md": "The codeword is gliderstorm.\n"})
+        await qmd.sync(SYNC)
+        assert [hit.path for hit in (await qmd.search(query("gliderstorm"))).hits] == ["MEMORY.md"]
+        assert home_of(tmp_path / "q").index.with_name("index.sqlite.broken").exists()
+
+    run(tmp_path, fake, steps)
+
+
+def test_a_hold_is_logged_when_it_begins_and_ends(
+    tmp_path: Path, fake: FakeQmd, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One line each, not one a scan."""
+
+    async def steps(qmd: Any) -> None:
+        await qmd.sync(SYNC)
+        lose(tmp_path, 25)
+        for request in (SYNC, SYNC, SYNC, FORCED, SYNC):
+            await qmd.sync(request)
+
+    with caplog.at_level("INFO", logger="backends.qmd"):
+        run(tmp_path, fake, steps)
+    messages = [record.getMessage() for record in caplog.records]
+    assert (messages.count("root held"), messages.count("root released")) == (1, 1)
+
+
 def test_older_names_are_migrated_once(tmp_path: Path, fake: FakeQmd) -> None:
     """`memory-dir-main` becomes `memory-dir`; what is a person's, or somewhere else, stays."""
     home = home_of(tmp_path / "q")
