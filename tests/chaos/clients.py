@@ -19,7 +19,11 @@ PAUSE_S = (0.01, 0.06)
 
 @dataclass
 class Seen:
-    """What the clients of one run were answered. `wrong` are answers without the right file, or with a foreign one."""
+    """What the clients of one run were answered.
+
+    `wrong` are answers without the right file, or with a foreign one; `starved` those in which the built-in engine
+    did not get the processor before the deadline either, which is late in another word.
+    """
 
     took_ms: list[float] = field(default_factory=list)
     engines: Counter[str] = field(default_factory=Counter)
@@ -27,21 +31,26 @@ class Seen:
     outcomes: Counter[str] = field(default_factory=Counter)
     errors: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
+    starved: int = 0
 
     def note(self, reply: Mapping[str, Any], expected: str, took_ms: float) -> None:
         """Record one answer to a question that `expected` is the one right file for."""
         self.took_ms.append(took_ms)
+        if (reply["outcome"], reply.get("reason")) == ("unavailable", "timeout"):
+            self.starved += 1
+            return
         self.engines[reply["backend"]] += 1
         self.outcomes[reply["outcome"]] += 1
         if reply["backend"] != "qmd":
             self.reasons[reply.get("fallback", {}).get("reason", "none given")] += 1
         paths = [row["path"] for row in reply["results"]]
         if expected not in paths or any("secret" in path for path in paths):
-            self.wrong.append(f"{reply['backend']} gave {paths} instead of {expected}")
+            told = f"{reply['outcome']} ({reply.get('reason')}), {took_ms:.0f} ms"
+            self.wrong.append(f"{reply['backend']} gave {paths} instead of {expected}: {told}")
 
     def late(self, promised_ms: float) -> int:
-        """How many answers took longer."""
-        return sum(took > promised_ms for took in self.took_ms)
+        """How many answers took longer, or came without results since time was up."""
+        return self.starved + sum(took > promised_ms for took in self.took_ms)
 
     def table(self, promised_ms: float) -> str:
         """Everything on a few lines."""
@@ -53,7 +62,7 @@ class Seen:
             "outcomes": _counted(self.outcomes),
             "reasons": _counted(self.reasons),
             "latency": f"p50 {p50:.0f} ms, p99 {p99:.0f} ms, max {most:.0f} ms",
-            "late": f"{self.late(promised_ms)} beyond {promised_ms:.0f} ms",
+            "late": f"{self.late(promised_ms)} beyond {promised_ms:.0f} ms, {self.starved} of them starved",
             "errors": f"{len(self.errors)} {self.errors[:3] or ''}",
             "wrong": f"{len(self.wrong)} {self.wrong[:3] or ''}",
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from tests.backends.qmd.making import write_model
 from tests.fake_qmd import FakeQmd
 from tests.fleet import agents
 from tests.fleet.sampling import sampled
@@ -23,8 +24,7 @@ def test_embeds_of_two_daemons_take_turns(tmp_path: Path) -> None:
     """Lock files in the runtime folder are the queue between them."""
     fake = FakeQmd.install(tmp_path / "fake")
     fake.behave(embed="slow", update="slow")
-    model = tmp_path / "model.gguf"
-    model.write_bytes(b"GGUF")
+    model = write_model(tmp_path / "model.gguf")
     shared = tmp_path / "runtime"
     shared.mkdir(mode=0o700)
     environ = {"XDG_RUNTIME_DIR": str(shared), "QMD_EMBED_MODEL": str(model)}

@@ -79,7 +79,7 @@ def test_without_its_model_meaning_is_switched_off_with_a_notice(tmp_path: Path,
     """Every search is answered in time, with words, and says what is wrong."""
     model = tmp_path / "minilm.gguf"
     if damage == "truncated":
-        model.write_bytes(MODEL.read_bytes()[:1_000_000])
+        model.write_bytes(half_of(MODEL))
     with searching(tmp_path, mode, model) as daemon:
         for _ in range(3):
             reply = daemon.search("main", "when does the ferry leave?")
@@ -88,20 +88,10 @@ def test_without_its_model_meaning_is_switched_off_with_a_notice(tmp_path: Path,
             assert said_so(reply), reply["notices"]
 
 
-@pytest.mark.parametrize("mode", ["vsearch", "query"])
-def test_a_model_that_breaks_after_its_vectors_were_made_hangs_no_search(tmp_path: Path, mode: str) -> None:
-    """The vectors are there, and nothing that a question could be turned into one with."""
-    model = tmp_path / "minilm.gguf"
-    model.write_bytes(MODEL.read_bytes())
-    with searching(tmp_path, mode, model) as daemon:
-        answered_by_qmd(daemon, "when does the ferry leave?")
-    model.write_bytes(MODEL.read_bytes()[:1_000_000])
-    with searching(tmp_path, mode, model) as daemon:
-        for _ in range(3):
-            reply = daemon.search("main", "when does the ferry leave?")
-            assert reply["tookMs"] < TIMEOUT_MS + 100
-            assert reply["results"][0]["path"] == "memory/boat.md"
-            assert said_so(reply), reply["notices"]
+def half_of(file: Path) -> bytes:
+    """What a download leaves that stopped in the middle: a good head, and tensors that are not there."""
+    content = file.read_bytes()
+    return content[: len(content) // 2]
 
 
 def said_so(reply: dict[str, Any]) -> bool:
