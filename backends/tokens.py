@@ -41,6 +41,8 @@ _LATIN_MARKS = re.compile("[\u0300-\u036f]+")
 _PLAIN_COMPOUND = re.compile(r"[^\W\d_]++(?:-[^\W\d_]++)+")
 #: No letter of any script carries so many marks; decomposing sorts each run of them, in quadratic time.
 _MOST_MARKS = 32
+#: Where marks beyond the basic plane stand.
+_RARE_SCRIPTS = re.compile("[\U000101fd-\U0001d244\U0001e000-\U0001e94a]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +63,21 @@ def normalize(text: str) -> str:
     """Lower-case, compose and drop Latin accents. Line breaks stay where they are."""
     if text.isascii():
         return text.lower()
-    decomposed = unicodedata.normalize("NFKD", _mark_runs().sub(_shortened, text.casefold()))
+    decomposed = unicodedata.normalize("NFKD", _with_short_mark_runs(text.casefold()))
     return unicodedata.normalize("NFC", _LATIN_MARKS.sub("", decomposed))
 
 
+def _with_short_mark_runs(text: str) -> str:
+    text = _mark_runs(0x300, 0x10000).sub(_shortened, text)
+    # `re` is ten times slower with a set of such high characters, and emoji are not among them.
+    return _mark_runs(0x10000, 0x1F000).sub(_shortened, text) if _RARE_SCRIPTS.search(text) else text
+
+
 @cache
-def _mark_runs() -> re.Pattern[str]:
-    """Runs of more combining marks than `_MOST_MARKS`. Four are made of others, and count as none themselves."""
-    marks = "".join(filter(unicodedata.combining, map(chr, range(0x300, 0x1F000)))) + "\u0344\u0f73\u0f75\u0f81"
-    return re.compile(f"[{marks}]{{{_MOST_MARKS + 1},}}")
+def _mark_runs(first: int, end: int) -> re.Pattern[str]:
+    """Runs of too many combining marks of a range. Four are made of others, and are not called combining themselves."""
+    marks = [*filter(unicodedata.combining, map(chr, range(first, end))), "\u0344", "\u0f73", "\u0f75", "\u0f81"]
+    return re.compile(f"[{''.join(marks)}]{{{_MOST_MARKS + 1},}}")
 
 
 def _shortened(run: re.Match[str]) -> str:

@@ -14,7 +14,7 @@ import apsw
 
 from backends.base import BackendError, Failure
 from backends.builtin.meta import read_generation, read_meta
-from backends.builtin.schema import DAMAGE, open_for_reading
+from backends.builtin.schema import DAMAGE, open_for_reading, require_agreement
 from backends.relevance import Spread
 
 #: SQLite looks at the deadline every so many of its own steps, about a millisecond.
@@ -183,6 +183,7 @@ class IndexStatistics:
 
 
 def _facts(connection: apsw.Connection, generation: int) -> Facts:
+    require_agreement(connection)
     meta = read_meta(connection)
     ((documents,),) = connection.execute("SELECT count(*) FROM files WHERE hash != ''")
     ((chunks, vectors),) = connection.execute("SELECT count(*), count(*) FILTER (WHERE stamp > 0) FROM chunks")

@@ -119,6 +119,7 @@ def _open_checked(path: Path, extension: Path | None, lost: str) -> Opened:
             _create(connection)
         refuse_other_version(connection)
         _require_tables(connection)
+        require_agreement(connection)
         return Opened(connection=connection, has_vec=load_vec(connection, extension), lost=lost)
     except BaseException:
         connection.close()
@@ -128,6 +129,16 @@ def _open_checked(path: Path, extension: Path | None, lost: str) -> Opened:
 def _require_tables(connection: apsw.Connection) -> None:
     if not _our_tables() <= _tables(connection):
         raise DamagedError("tables")
+
+
+def require_agreement(connection: apsw.Connection) -> None:
+    """Raise `DamagedError` when chunks and words are not of the same number, as after somebody's DELETE.
+
+    Words of chunks that are gone would fill the places of candidates and never be a hit.
+    """
+    sql = "SELECT (SELECT count(*) FROM chunks) = (SELECT count(*) FROM chunks_fts_docsize)"
+    if not fetch_value(connection, sql):
+        raise DamagedError("chunks_fts")
 
 
 @cache

@@ -71,7 +71,22 @@ def test_any_text_is_tokenised(text: str) -> None:
     assert normalize(text).count("\n") == text.count("\n")
 
 
-HOSTILE = ["a", "ß", "ﬃ", "İ", "\ufdfa", "\u0315\u0300", "\u0f73\u0315", "a.", "-", "日", "QWxhZGRpbjpv+", "a\u0301"]
+HOSTILE = [
+    "a",
+    "ß",
+    "ﬃ",
+    "İ",
+    "\ufdfa",
+    "\u0315\u0300",
+    "\u0f73\u0315",
+    "\U0001d165\U0001d1aa",
+    "👩\u200d",
+    "a.",
+    "-",
+    "日",
+    "QWxhZGRpbjpv+",
+    "a\u0301",
+]
 
 
 @pytest.mark.parametrize("work", [normalize, index_terms, query_terms, content_words])

@@ -53,6 +53,8 @@ DAMAGES = {
     "no meta": executed("DROP TABLE meta"),
     "no words": executed("DROP TABLE chunks_fts"),
     "a column less": executed("ALTER TABLE chunks DROP COLUMN end_line"),
+    "no rows": executed("DELETE FROM files; DELETE FROM chunks; DELETE FROM meta"),
+    "fewer rows": executed("DELETE FROM chunks WHERE number % 2"),
     "broken JSON": executed("UPDATE meta SET value = '{bad'"),
     "other JSON": executed("UPDATE meta SET value = '[1]'"),
     "no text": executed("UPDATE meta SET value = x'ff'"),
