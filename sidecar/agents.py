@@ -244,7 +244,8 @@ class Agent:
         self._unindexed[name] = {path: at for path, at in self._unindexed[name].items() if at >= started_at}
         self._on_synced()
         if report.ran or (before is not None and before.error):
-            counts = {"changed": report.changed, "removed": report.removed, "seconds": round(report.took_s, 3)}
+            counts: dict[str, Any] = {"changed": report.changed, "removed": report.removed}
+            counts |= {"seconds": round(report.took_s, 3), **({"detail": report.detail} if report.detail else {})}
             who = {"agent": self.id, "engine": name, "reason": request.reason}
             log.info("synced", extra={"fields": {**who, **counts}})
         return report
