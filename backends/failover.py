@@ -159,10 +159,11 @@ class Failover:
                 log.info("engine recovered", extra={"fields": {"engine": self._primary.name}})
 
     async def _pause(self) -> None:
-        self._woken.clear()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.breaker.pause_s):
                 await self._woken.wait()
+        # Only now: a call that came during the probe before is a reason to probe again at once.
+        self._woken.clear()
 
     def wake(self) -> None:
         """Probe now: something happened that may have healed the first engine, such as a sync that went well."""

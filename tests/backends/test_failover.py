@@ -272,6 +272,32 @@ def test_status_names_the_engine_that_is_ready() -> None:
     assert both.status().backend == "qmd"
 
 
+def test_a_wake_during_a_probe_is_not_lost() -> None:
+    """The probe under way may have looked before the healing."""
+
+    async def scenario() -> None:
+        both, first, _ = pair(failing(Failure.INDEX_LOST))
+        await both.search(question())
+        looking, go_on = asyncio.Event(), asyncio.Event()
+
+        async def look_too_early(query: Query) -> Answer:
+            looking.set()
+            await go_on.wait()
+            raise BackendError(Failure.INDEX_LOST, "as told")
+
+        first.act = look_too_early
+        await looking.wait()
+        both.wake()
+        first.act = answering("qmd")
+        started = time.monotonic()
+        go_on.set()
+        await until(lambda: both.breaker.closed)
+        assert time.monotonic() - started < both.breaker.pause_s
+        await both.close()
+
+    asyncio.run(scenario())
+
+
 def test_a_first_engine_that_was_only_wanted_if_present_is_told_and_marked_optional() -> None:
     """The answer says which engine was not there; `optional` keeps it from being a degradation."""
 
