@@ -175,6 +175,8 @@ class Resident:
             self._give_up_all()
 
     def _receive(self, line: bytes | bytearray) -> None:
+        if not line.startswith(b"{"):
+            return
         try:
             message = orjson.loads(line)
         except orjson.JSONDecodeError:
