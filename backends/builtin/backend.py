@@ -29,7 +29,7 @@ from backends.builtin.discovery import Known, compare
 from backends.builtin.filters import Filter
 from backends.builtin.lexical import keyword_candidates
 from backends.builtin.options import BuiltinOptions, IndexJob, Writer
-from backends.builtin.ranking import fused, located, warm
+from backends.builtin.ranking import Places, fused, located, warm
 from backends.builtin.reader import Facts, IndexStatistics, Lease, Reader, size_bytes
 from backends.builtin.vectors import VectorCache
 from backends.corpus import Corpus
@@ -51,10 +51,9 @@ _USUAL_SPREAD = Spread(0.25, 0.8)
 
 @dataclass(frozen=True, slots=True)
 class _Semantics:
-    """What the vector leg of one search has: the query's vector and the chunks nearest to it, or why it has none."""
+    """What the vector leg of one search has: the query's vector, or why it has none."""
 
     vector: Vectors | None = None
-    nearest: tuple[tuple[int, float], ...] = ()
     late: bool = False
     notice: Notice | None = None
 
@@ -70,6 +69,7 @@ class BuiltinBackend:
         self._reader = Reader(options.index)
         self._vectors = VectorCache()
         self._statistics = IndexStatistics(self._reader)
+        self._places = Places(corpus)
         self._semantic = options.vector_enabled and resolve(options.embedding) != "none"
         self._scanned: Pending | None = None
         self._had_index = False
@@ -122,13 +122,13 @@ class BuiltinBackend:
         self._readable = True
 
     async def _indexed(self, query: Query) -> Answer:
-        # Side by side: SQLite and the matrix product both let go of the interpreter.
-        meaning = asyncio.create_task(self._meaning(query))
+        # The question's vector comes from another process: the keyword leg runs meanwhile.
+        asking = asyncio.create_task(self._semantics(query))
         try:
             words = await self._in_pool(lambda: self._keywords(query))
-            semantics = await meaning
+            semantics = await asking
         finally:
-            meaning.cancel()
+            asking.cancel()
         return await self._in_pool(lambda: self._rank(query, words, semantics))
 
     async def _unindexed(self, query: Query) -> Answer:
@@ -140,21 +140,6 @@ class BuiltinBackend:
         if self._scanned is None:
             self._scanned = await self._in_pool(lambda: compare(self._corpus, {}).pending())
         return Answer(hits=(), engine=self.name, via="index", mode=query.mode, pending=self._scanned)
-
-    async def _meaning(self, query: Query) -> _Semantics:
-        """The vector leg's candidates."""
-        semantics = await self._semantics(query)
-        vector = semantics.vector
-        if vector is None:
-            return semantics
-        return replace(semantics, nearest=await self._in_pool(lambda: self._nearest(query, vector)))
-
-    def _nearest(self, query: Query, vector: Vectors) -> tuple[tuple[int, float], ...]:
-        with self._reader.lease(query.deadline_at) as lease:
-            if not lease.facts.vectors:
-                return ()
-            matrix = self._vectors.matrix(lease)
-            return tuple(matrix.nearest(vector, self._pool_size(query), Filter.of(query).allowed(lease)))
 
     async def _semantics(self, query: Query) -> _Semantics:
         """The query's vector."""
@@ -175,37 +160,41 @@ class BuiltinBackend:
         facts = self._reader.facts
         return self._semantic and (facts is None or facts.vectors > 0)
 
+    def _pool_size(self, query: Query) -> int:
+        return max(POOL, self._options.candidate_multiplier * query.max_results)
+
     def _keywords(self, query: Query) -> list[int]:
         if query.mode is Mode.VSEARCH:
             return []
         with self._reader.lease(query.deadline_at) as lease:
             return keyword_candidates(lease, query_terms(query.text), self._pool_size(query), Filter.of(query))
 
-    def _pool_size(self, query: Query) -> int:
-        return max(POOL, self._options.candidate_multiplier * query.max_results)
-
     def _rank(self, query: Query, words: list[int], semantics: _Semantics) -> Answer:
         """Merge the legs' candidates, and score passages read back from the files."""
+        terms, limit, only = query_terms(query.text), self._pool_size(query), Filter.of(query)
         with self._reader.lease(query.deadline_at) as lease:
             self._had_index = True
             facts = lease.facts
-            cosines = self._cosines(lease, words, semantics)
+            cosines = self._cosines(lease, words, semantics.vector, limit, only)
             if query.mode is Mode.VSEARCH and not cosines:
                 # Vectors alone were asked for and there are none: keywords are better than nothing, and are told.
-                words = keyword_candidates(lease, query_terms(query.text), self._pool_size(query), Filter.of(query))
+                words = keyword_candidates(lease, terms, limit, only)
             nearest = sorted(cosines, key=lambda number: (-cosines[number], number))
-            chosen = fused((words, nearest), self._pool_size(query))
-            candidates = located(lease, self._corpus, chosen, cosines, facts.spread or _USUAL_SPREAD)
-            warm(lease, query_terms(query.text))
+            chosen = fused((words, nearest), limit)
+            candidates = located(lease, self._places, chosen, cosines, facts.spread or _USUAL_SPREAD)
+            warm(lease, terms)
         ran = self._mode_that_ran(query, bool(cosines))
         hits = assemble(candidates, replace(query, mode=ran), self._statistics, self._options.weights)
         return self._answer(tuple(hits), ran, facts, semantics, bool(cosines))
 
-    def _cosines(self, lease: Lease, words: list[int], semantics: _Semantics) -> dict[int, float]:
+    def _cosines(
+        self, lease: Lease, words: list[int], vector: Vectors | None, limit: int, only: Filter
+    ) -> dict[int, float]:
         """Cosines of the nearest chunks and of those that the keyword leg found."""
-        if semantics.vector is None or not lease.facts.vectors:
+        if vector is None or not lease.facts.vectors:
             return {}
-        return dict(semantics.nearest) | self._vectors.matrix(lease).cosines(semantics.vector, words)
+        matrix = self._vectors.matrix(lease)
+        return dict(matrix.nearest(vector, limit, only.allowed(lease))) | matrix.cosines(vector, words)
 
     def _mode_that_ran(self, query: Query, with_vectors: bool) -> Mode:
         if not with_vectors:

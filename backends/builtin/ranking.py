@@ -13,6 +13,8 @@ from backends.tokens import Term
 
 # The customary constant of reciprocal rank fusion. It only chooses candidates; scores are relevance.
 _RANK_OFFSET = 60
+#: Paths that are remembered for an agent: some megabytes at most.
+MAX_KNOWN_PLACES = 20_000
 
 
 def fused(legs: Iterable[Sequence[int]], limit: int) -> list[int]:
@@ -24,30 +26,48 @@ def fused(legs: Iterable[Sequence[int]], limit: int) -> list[int]:
     return sorted(points, key=lambda number: (-points[number], number))[:limit]
 
 
+class Places:
+    """Indexed paths as places in the corpus, remembered. None for paths of roots that the agent no longer has."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._roots = {root.name: root for root in corpus.roots}
+        self._known: dict[str, Located | None] = {}
+
+    def of(self, lease: Lease, paths: Iterable[str]) -> dict[str, Located | None]:
+        """The place of each path."""
+        unknown = [path for path in paths if path not in self._known]
+        if unknown:
+            if len(self._known) > MAX_KNOWN_PLACES:
+                self._known = {}
+            self._known |= self._looked_up(lease, unknown)
+        return self._known
+
+    def _looked_up(self, lease: Lease, paths: list[str]) -> dict[str, Located | None]:
+        marks = ",".join("?" * len(paths))
+        sql = f"SELECT path, root, relative FROM files WHERE path IN ({marks})"  # noqa: S608 - only question marks
+        rows = lease.connection.execute(sql, paths)
+        found = {
+            path: Located(self._roots[name], relative) if name in self._roots else None for path, name, relative in rows
+        }
+        return dict.fromkeys(paths) | found
+
+
 def located(
-    lease: Lease, corpus: Corpus, numbers: Sequence[int], cosines: Mapping[int, float], spread: Spread
+    lease: Lease, places: Places, numbers: Sequence[int], cosines: Mapping[int, float], spread: Spread
 ) -> list[Candidate]:
     """Where the chunks stand, in the order given. Chunks of roots that the agent no longer has are left out."""
     marks = ",".join("?" * len(numbers))
-    sql = (
-        "SELECT number, root, relative, start_line, end_line, text"  # noqa: S608 - only question marks
-        f" FROM chunks JOIN files USING (path) WHERE number IN ({marks})"
-    )
-    order = {number: at for at, number in enumerate(numbers)}
-    rows = sorted(fetch(lease.connection, sql, tuple(numbers)), key=lambda row: order[row[0]])
+    sql = f"SELECT number, path, start_line, end_line, text FROM chunks WHERE number IN ({marks})"  # noqa: S608
+    rows = {row[0]: row for row in fetch(lease.connection, sql, tuple(numbers))}
+    known = places.of(lease, (row[1] for row in rows.values()))
     candidates = []
-    for number, name, relative, start_line, end_line, text in rows:
-        root = corpus.root(name)
-        if root is not None:
+    for number in numbers:
+        row = rows.get(number)
+        place = known.get(row[1]) if row is not None else None
+        if row is not None and place is not None:
             score = spread.place(cosines[number]) if number in cosines else None
             candidates.append(
-                Candidate(
-                    located=Located(root, relative),
-                    start_line=start_line,
-                    end_line=end_line,
-                    vector_score=score,
-                    preview=text,
-                )
+                Candidate(located=place, start_line=row[2], end_line=row[3], vector_score=score, preview=row[4])
             )
     return candidates
 
