@@ -8,7 +8,7 @@ files of equal content share one.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import unquote
@@ -36,8 +36,9 @@ class Places:
 
 def locate(rows: Iterable[Row], corpus: Corpus, aliases: Mapping[str, str] = MappingProxyType({})) -> Places:
     """Place every row; `aliases` are roots by older names of theirs. Looks at the disk; not for the event loop."""
-    found: dict[Located, Row] = {}
+    found: dict[str, tuple[Row, Located]] = {}
     slugs = _Slugs()
+    bases = [(root, os.path.realpath(root.path) + os.sep) for root in corpus.roots]
     unknown = outside = 0
     for row in rows:
         read = ((corpus.root(aliases.get(name, name)), path) for name, path in readings(row.file))
@@ -49,8 +50,9 @@ def locate(rows: Iterable[Row], corpus: Corpus, aliases: Mapping[str, str] = Map
         places = [literal] if literal else slugs.places(*named[0])
         outside += not places
         for place in places:
-            found.setdefault(_first_root(place, corpus), row)
-    return Places(tuple((row, place) for place, row in found.items()), unknown, outside)
+            first = _first_root(place, bases)
+            found.setdefault(first.path, (row, first))
+    return Places(tuple(found.values()), unknown, outside)
 
 
 def readings(file: str) -> Iterator[tuple[str, str]]:
@@ -88,13 +90,13 @@ def _kept(relative: str) -> str:
     return "".join(character for character in relative.casefold() if character.isalnum() or character == "/")
 
 
-def _first_root(place: Located, corpus: Corpus) -> Located:
+def _first_root(place: Located, bases: Sequence[tuple[Root, str]]) -> Located:
     """The same file under the first root that covers it: nested roots must not show one file twice."""
-    file = os.path.join(os.path.realpath(place.root.path), place.relative)  # noqa: PTH118 - textual on purpose
-    for root in corpus.roots:
+    own = next(base for root, base in bases if root is place.root)
+    file = own + place.relative
+    for root, base in bases:
         if root is place.root:
             return place
-        base = os.path.realpath(root.path) + os.sep
         if file.startswith(base) and root.holds(file[len(base) :]):
             return Located(root, file[len(base) :])
     return place

@@ -108,9 +108,17 @@ def direct(daemon: Running) -> Iterator[Direct]:
 
 
 def spawned(daemon: Running, question: str) -> None:
-    """The same search by a process of its own, on the index of the daemon's agent."""
-    words = ("search", "--json", "-n", str(ROW_LIMIT), "-c", COLLECTION, "--", question)
-    command, environ, folder = _on_the_index_of(daemon, *words)
+    """The same searches as the resident is asked, by a process of its own, on the index of the daemon's agent.
+
+    One word is a plain `qmd search`; a question is a `lex` line for each of its words, which bare `qmd search` would
+    all want to find in one note.
+    """
+    words = terms_of(question, None).words
+    typed = "\n".join(f"lex: {word}" for word in words)
+    limits = ("--json", "-n", str(ROW_LIMIT), "-c", COLLECTION)
+    one = len(words) == 1
+    verb = ("search", *limits, "--", words[0]) if one else ("query", "--no-rerank", *limits, "--", typed)
+    command, environ, folder = _on_the_index_of(daemon, *verb)
     nothing = subprocess.DEVNULL
     subprocess.run(command, env=environ, cwd=folder, stdin=nothing, capture_output=True, check=True, timeout=60)
 

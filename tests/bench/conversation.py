@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -39,10 +40,11 @@ def vocabulary(size: int = VOCABULARY) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Notes as (relative path, text) and questions whose answer stands in one of them."""
+    """Notes as (relative path, text), questions whose answer stands in one of them, and single words of notes."""
 
     notes: list[tuple[str, str]]
     questions: list[str]
+    words: list[str]
 
     def write(self, workspace: Path) -> None:
         """Write the notes below `workspace`."""
@@ -58,7 +60,14 @@ def corpus(notes: int, *, questions: int = 200, seed: int = 7) -> Corpus:
     words = vocabulary()
     weights = list(itertools.accumulate(1 / rank for rank in range(1, len(words) + 1)))
     files = [_note(number, _turns(draw, words, weights)) for number in range(notes)]
-    return Corpus(files, [_question(draw, files) for _ in range(questions)])
+    asked = [_question(draw, files) for _ in range(questions)]
+    return Corpus(files, asked, [_word(draw, files) for _ in range(questions)])
+
+
+def _word(draw: random.Random, files: list[tuple[str, str]]) -> str:
+    """A word that a person would look up: the longest of a turn."""
+    _, text = draw.choice(files)
+    return max(re.findall(r"\w+", draw.choice(text.splitlines()[2:])), key=len)
 
 
 def _turns(draw: random.Random, words: list[str], weights: list[float]) -> Iterator[str]:
