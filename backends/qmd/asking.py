@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any
 
@@ -63,10 +63,14 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Rows in order, the way they came (`resident`, `command`), and whether a leg is missing."""
+    """Rows in order, the way they came (`resident`, `command`), and whether a leg is missing.
+
+    `meant` gives the rank (0-based) of rows that were found by meaning, by file, where that is known apart.
+    """
 
     rows: tuple[Row, ...]
     via: str
+    meant: Mapping[str, tuple[int, Row]] = field(default_factory=dict)
     partial: bool = False
     notices: tuple[Notice, ...] = ()
 
@@ -145,7 +149,9 @@ class Asking:
         if failed:
             raise failed[0]
         notices = dict.fromkeys(notice for reading in readings for notice in reading.notices)
-        return Found(rows=woven([reading.rows for reading in readings]), via="command", notices=tuple(notices))
+        rows = woven([reading.rows for reading in readings])
+        meant = _ranks(rows) if ask.mode is Mode.VSEARCH else {}
+        return Found(rows=rows, via="command", meant=meant, notices=tuple(notices))
 
     async def _one(self, argv: Sequence[str], ask: Ask) -> Reading:
         try:
@@ -157,19 +163,29 @@ class Asking:
 
 async def _by_resident(resident: Resident, ask: Ask) -> Found:
     if ask.mode is not Mode.QUERY:
-        return Found(rows=await _rows(resident, ask, ask.mode, ask.left_s), via="resident")
-    # Keywords first and apart: when meaning is late (a model that loads, or hangs), they are the answer.
+        rows = await _rows(resident, ask, ask.mode, ask.left_s)
+        return Found(rows=rows, via="resident", meant=_ranks(rows) if ask.mode is Mode.VSEARCH else {})
+    # Keywords first and apart: when meaning is late (a model that loads, or hangs), they are the answer. Only the
+    # reranker wants to see both in one call.
     words = asyncio.create_task(_rows(resident, ask, Mode.SEARCH, ask.left_s))
-    both = asyncio.create_task(_rows(resident, ask, Mode.QUERY, ask.left_s * _MEANING_SHARE))
+    second = Mode.QUERY if ask.rerank else Mode.VSEARCH
+    meaning = asyncio.create_task(_rows(resident, ask, second, ask.left_s * _MEANING_SHARE))
     try:
-        return Found(rows=await both, via="resident")
+        meant = await meaning
+        return Found(
+            rows=woven([await words, meant]), via="resident", meant=_ranks(meant) if second is Mode.VSEARCH else {}
+        )
     except BackendError as error:
         notice = Notice("semantic_unfinished", f"Only keywords were searched: {error.message}", error.hint)
         return Found(rows=await words, via="resident", partial=True, notices=(notice,))
     finally:
-        for task in (words, both):
+        for task in (words, meaning):
             task.cancel()
-        await asyncio.gather(words, both, return_exceptions=True)
+        await asyncio.gather(words, meaning, return_exceptions=True)
+
+
+def _ranks(rows: Sequence[Row]) -> dict[str, tuple[int, Row]]:
+    return {row.file: (rank, row) for rank, row in enumerate(rows)}
 
 
 async def _rows(resident: Resident, ask: Ask, mode: Mode, timeout_s: float) -> tuple[Row, ...]:
@@ -228,4 +244,4 @@ def _checked(result: Mapping[str, Any] | BaseException) -> tuple[Row, ...]:
 
 
 def _with_notice(found: Found, notice: Notice) -> Found:
-    return Found(rows=found.rows, via=found.via, partial=found.partial, notices=(*found.notices, notice))
+    return replace(found, notices=(*found.notices, notice))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 
 from backends.base import (
@@ -19,7 +19,7 @@ from backends.base import (
     SyncReport,
     SyncRequest,
 )
-from backends.corpus import Corpus
+from backends.corpus import Corpus, Located
 from backends.passages import Candidate, assemble
 from backends.qmd.asking import Ask, Asking, Found
 from backends.qmd.home import QmdHome, QmdOptions
@@ -91,7 +91,8 @@ class QmdBackend:
         install = await self._program.current()
         await self._check_index()
         statistics = self._statistics()
-        terms = terms_of(query.text, statistics)
+        # Frequencies may have to be looked up in an index.
+        terms = await asyncio.get_running_loop().run_in_executor(self._pool, terms_of, query.text, statistics)
         scoped = self._is_crowded(install, terms)
         groups = rooms_of(self._corpus, self._syncing.ledger, query.sources, apart=scoped)
         mode, notices = await self._possible(install, query.mode)
@@ -107,7 +108,7 @@ class QmdBackend:
         )
         found = await self._asking.find(install, ask)
         hits, places = await asyncio.get_running_loop().run_in_executor(
-            self._pool, lambda: self._cut(found.rows, query, mode, statistics)
+            self._pool, lambda: self._cut(found, query, statistics)
         )
         return self._answer(hits, found, mode, (*notices, *found.notices, *places.notices(), *self._held()))
 
@@ -183,16 +184,10 @@ class QmdBackend:
             return ()
         return (keywords_only(self._models.embed),)
 
-    def _cut(
-        self, rows: Sequence[Row], query: Query, mode: Mode, statistics: Statistics | None
-    ) -> tuple[tuple[Hit, ...], Places]:
-        places = locate(rows, self._corpus, self._syncing.ledger.aliases)
-        candidates = [
-            Candidate(located=located)
-            if mode is not Mode.VSEARCH
-            else Candidate(located=located, start_line=row.line, end_line=row.line, vector_score=by_rank(rank))
-            for rank, (row, located) in enumerate(places.found)
-        ]
+    def _cut(self, found: Found, query: Query, statistics: Statistics | None) -> tuple[tuple[Hit, ...], Places]:
+        places = locate(found.rows, self._corpus, self._syncing.ledger.aliases)
+        words = query.mode is not Mode.VSEARCH
+        candidates = [each for row, located in places.found for each in _candidates(row, located, found, words=words)]
         return tuple(assemble(candidates, query, statistics, self._options.weights)), places
 
     def _held(self) -> tuple[Notice, ...]:
@@ -207,6 +202,15 @@ class QmdBackend:
 
     def _answer(self, hits: tuple[Hit, ...], found: Found, mode: Mode, notices: tuple[Notice, ...]) -> Answer:
         return Answer(hits=hits, engine=self.name, via=found.via, mode=mode, partial=found.partial, notices=notices)
+
+
+def _candidates(row: Row, located: Located, found: Found, *, words: bool) -> Iterator[Candidate]:
+    """The whole file, for the words in it, and the line that was found by meaning, for what has none of them."""
+    if words:
+        yield Candidate(located=located)
+    if row.file in found.meant:
+        rank, meant = found.meant[row.file]
+        yield Candidate(located=located, start_line=meant.line, end_line=meant.line, vector_score=by_rank(rank))
 
 
 def by_rank(rank: int) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from backends.base import BackendError, Failure, Notice
+from backends.qmd.gguf import NotWholeError, check_whole
 
 _VARIABLES = {"embed": "QMD_EMBED_MODEL", "rerank": "QMD_RERANK_MODEL"}
 _DEFAULTS = {"embed": "embeddinggemma-300M-Q8_0.gguf", "rerank": "qwen3-reranker-0.6b-q8_0.gguf"}
 _ACTION = "Run `qmd pull` once with network, or set QMD_EMBED_MODEL to a local GGUF file, then run a sync."
 #: The smallest embedding models have some ten megabytes; what is below this is an error page or a torn download.
 _LEAST_BYTES = 1024 * 1024
-_HEADER = struct.Struct("<4sIQQ")
 
 
 class Presence(StrEnum):
@@ -56,17 +55,16 @@ def presence(kind: str, document: Mapping[str, Any], environ: Mapping[str, str],
 
 
 def state_of(file: Path) -> Presence:
-    """Whether a file is a GGUF with tensors in it, and large enough to be a model."""
+    """Whether a file is a GGUF that is whole, and large enough to be a model."""
     try:
-        with file.open("rb") as stream:
-            head = stream.read(_HEADER.size)
-        size = file.stat().st_size
+        if file.stat().st_size < _LEAST_BYTES:
+            return Presence.BROKEN
+        check_whole(file)
+    except NotWholeError:
+        return Presence.BROKEN
     except OSError:
         return Presence.ABSENT
-    if len(head) < _HEADER.size or size < _LEAST_BYTES:
-        return Presence.BROKEN
-    magic, version, tensors, _ = _HEADER.unpack(head)
-    return Presence.PRESENT if magic == b"GGUF" and version and tensors else Presence.BROKEN
+    return Presence.PRESENT
 
 
 def missing(embed: Presence = Presence.ABSENT) -> BackendError:

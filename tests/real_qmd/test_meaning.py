@@ -56,7 +56,7 @@ def answered_by_qmd(daemon: Running, question: str) -> dict[str, Any]:
     return reply
 
 
-@pytest.mark.parametrize("mode", ["vsearch"])
+@pytest.mark.parametrize("mode", ["vsearch", "query"])
 def test_a_question_is_answered_by_meaning(tmp_path: Path, mode: str) -> None:
     """Keywords alone find nothing for it."""
     with searching(tmp_path, mode, MODEL) as daemon:
@@ -80,6 +80,22 @@ def test_without_its_model_meaning_is_switched_off_with_a_notice(tmp_path: Path,
     model = tmp_path / "minilm.gguf"
     if damage == "truncated":
         model.write_bytes(half_of(MODEL))
+    with searching(tmp_path, mode, model) as daemon:
+        for _ in range(3):
+            reply = daemon.search("main", "when does the ferry leave?")
+            assert reply["tookMs"] < TIMEOUT_MS + 100
+            assert reply["results"][0]["path"] == "memory/boat.md"
+            assert said_so(reply), reply["notices"]
+
+
+@pytest.mark.parametrize("mode", ["vsearch", "query"])
+def test_a_model_that_breaks_after_its_vectors_were_made_hangs_no_search(tmp_path: Path, mode: str) -> None:
+    """The vectors are there, and nothing that a question could be turned into one with."""
+    model = tmp_path / "minilm.gguf"
+    model.write_bytes(MODEL.read_bytes())
+    with searching(tmp_path, mode, model) as daemon:
+        answered_by_qmd(daemon, "when does the ferry leave?")
+    model.write_bytes(half_of(MODEL))
     with searching(tmp_path, mode, model) as daemon:
         for _ in range(3):
             reply = daemon.search("main", "when does the ferry leave?")
