@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 #: A question longer than this is clipped, with a notice: no engine profits from more words.
 MAX_QUERY_CHARS = 4000
 #: Searches look for changes at most this often: file events are the usual way, but not every disk sends them.
-SEARCH_SYNC_PAUSE_S = 15.0
+SEARCH_SYNC_PAUSE_S = 60.0
 #: Room for the footer of a citation when a snippet would fill the whole budget.
 FOOTER_CHARS = 200
 
