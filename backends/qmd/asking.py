@@ -24,7 +24,8 @@ from backends.qmd.program import Program
 from backends.qmd.resident import GoneError, Resident
 from backends.qmd.terms import Terms
 
-#: A keyword call takes milliseconds; one that takes this long hangs. Meaning may have to load a model first.
+#: A keyword call takes milliseconds; one that takes this long hangs. Meaning may have to load a model first, and
+#: keyword calls of the same agent then wait behind the loading: they must not end it.
 _HANG_S = {Mode.SEARCH: 3.0, Mode.VSEARCH: 30.0, Mode.QUERY: 30.0}
 #: Share of the time left that a search waits for a resident that is only starting.
 _WAIT_SHARE = 0.4
@@ -165,23 +166,17 @@ async def _by_resident(resident: Resident, ask: Ask) -> Found:
     if ask.mode is not Mode.QUERY:
         rows = await _rows(resident, ask, ask.mode, ask.left_s)
         return Found(rows=rows, via="resident", meant=_ranks(rows) if ask.mode is Mode.VSEARCH else {})
-    # Keywords first and apart: when meaning is late (a model that loads, or hangs), they are the answer. Only the
-    # reranker wants to see both in one call.
-    words = asyncio.create_task(_rows(resident, ask, Mode.SEARCH, ask.left_s))
+    # Keywords first and apart: a resident does one thing at a time, and when meaning is late (a model that loads, or
+    # hangs) they are the answer. Only the reranker wants to see both in one call.
+    words = await _rows(resident, ask, Mode.SEARCH, ask.left_s)
     second = Mode.QUERY if ask.rerank else Mode.VSEARCH
-    meaning = asyncio.create_task(_rows(resident, ask, second, ask.left_s * _MEANING_SHARE))
     try:
-        meant = await meaning
-        return Found(
-            rows=woven([await words, meant]), via="resident", meant=_ranks(meant) if second is Mode.VSEARCH else {}
-        )
+        meant = await _rows(resident, ask, second, ask.left_s * _MEANING_SHARE)
     except BackendError as error:
         notice = Notice("semantic_unfinished", f"Only keywords were searched: {error.message}", error.hint)
-        return Found(rows=await words, via="resident", partial=True, notices=(notice,))
-    finally:
-        for task in (words, meaning):
-            task.cancel()
-        await asyncio.gather(words, meaning, return_exceptions=True)
+        return Found(rows=words, via="resident", partial=True, notices=(notice,))
+    ranks = _ranks(meant) if second is Mode.VSEARCH else {}
+    return Found(rows=woven([words, meant]), via="resident", meant=ranks)
 
 
 def _ranks(rows: Sequence[Row]) -> dict[str, tuple[int, Row]]:
@@ -190,7 +185,7 @@ def _ranks(rows: Sequence[Row]) -> dict[str, tuple[int, Row]]:
 
 async def _rows(resident: Resident, ask: Ask, mode: Mode, timeout_s: float) -> tuple[Row, ...]:
     calls = [
-        resident.call(tool, given, timeout_s=timeout_s, hang_s=_HANG_S[mode])
+        resident.call(tool, given, timeout_s=timeout_s, hang_s=_HANG_S[ask.mode])
         for group in ask.groups
         for tool, given in calls_of(resident.dialect, ask, mode, group)
     ]
