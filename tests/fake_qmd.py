@@ -28,11 +28,13 @@ Behaviours, for `version search query vsearch update embed mcp`:
   damaged       the text of a database that is not one, status 1
   silent        for mcp: introduce itself, then answer no call
   slow          half a second of nothing, then honest
+  loading       for mcp: the first search by meaning loads a model, and nothing else is answered for four seconds
 """
 
 from __future__ import annotations
 
 import fnmatch
+import functools
 import json
 import os
 import signal
@@ -140,6 +142,12 @@ def misbehave(behaviour: str) -> None:
     if behaviour in texts:
         print(texts[behaviour], end="")
         sys.exit(0)
+
+
+@functools.cache
+def load_model() -> None:
+    """What a native library does: hold the whole process."""
+    time.sleep(4)
 
 
 def hang() -> None:
@@ -289,6 +297,8 @@ def reply(message: dict[str, Any], folder: Path, version: str) -> dict[str, Any]
             for name, entry in config().items()
         ]
         return {"structuredContent": {"totalDocuments": sum(map(len, documents().values())), "collections": entries}}
+    if behaviour == "loading" and any(search["type"] == "vec" for search in arguments["searches"]):
+        load_model()
     lines = [search["query"] for search in arguments["searches"]]
     rows = find(lines, arguments["collections"])
     return {"structuredContent": {"results": [*rows, FOREIGN] if behaviour == "foreign" else rows}}

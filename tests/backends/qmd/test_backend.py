@@ -348,6 +348,27 @@ def test_both_legs_run_when_the_model_is_there(tmp_path: Path, fake: FakeQmd) ->
     asyncio.run(main())
 
 
+def test_a_loading_model_costs_no_resident(tmp_path: Path, fake: FakeQmd) -> None:
+    """Words answer the first search; those behind it meet their deadlines; nobody ends what is loading."""
+    environ = fake.environ() | {"QMD_EMBED_MODEL": str(write_model(tmp_path / "model.gguf"))}
+
+    async def main() -> None:
+        async with running(corpus_of(tmp_path / "ws"), tmp_path / "q", environ, mode=Mode.QUERY) as qmd:
+            await qmd.sync(SYNC)
+            fake.behave(mcp="loading")
+            await qmd.search(query("codeword"))
+            resident = qmd.status().detail["resident"]["pid"]
+            answer = await qmd.search(query("codeword", mode=Mode.QUERY, timeout_s=1.0))
+            assert (answer.partial, [hit.path for hit in answer.hits]) == (True, ["MEMORY.md"])
+            with refused(Failure.TIMEOUT):
+                await qmd.search(query("codeword", mode=Mode.QUERY, timeout_s=0.5))
+            answer = await qmd.search(query("codeword", mode=Mode.QUERY, timeout_s=30.0))
+            assert (answer.partial, answer.via) == (False, "resident")
+            assert qmd.status().detail["resident"]["pid"] == resident
+
+    asyncio.run(main())
+
+
 def test_skipping_is_not_done(tmp_path: Path, fake: FakeQmd) -> None:
     """An embed that gave way to another process is tried again."""
 
