@@ -90,7 +90,7 @@ class Agent:
         self._last: dict[str, LastSync] = {}
         self._good: dict[str, LastSync] = {}
         self._syncing: dict[str, asyncio.Task[SyncReport]] = {}
-        self._queued: dict[str, asyncio.Task[SyncReport]] = {}
+        self._queued: dict[tuple[str, bool], asyncio.Task[SyncReport]] = {}
         self._unindexed: dict[str, dict[str, float]] = {name: {} for name in engines}
         self._planned: dict[str, asyncio.TimerHandle] = {}
         self._background: set[asyncio.Task[Any]] = set()
@@ -190,30 +190,30 @@ class Agent:
         return [name for name in self._engines if qmd or name != "qmd"]
 
     async def run_sync(self, name: str, reason: str) -> None:
-        """One sync of one engine; a failure is logged and shown, the next one comes anyway."""
+        """One sync of one engine, or the one under way; a failure is logged and shown, the next one comes anyway."""
         try:
-            await self._sync_engine(name, SyncRequest(reason=reason))
+            await asyncio.shield(self._syncing.get(name) or self._start(name, SyncRequest(reason=reason)))
         except BackendError:
             # `_record` has said it once, where the result is decided.
             return
 
     async def _sync_engine(self, name: str, request: SyncRequest) -> SyncReport:
-        """Join the sync under way; one that must do more waits behind it, and is itself joined by its like."""
-        running = self._syncing.get(name)
-        if running is None:
-            return await asyncio.shield(self._start(name, request))
-        if not request.force:
-            return await asyncio.shield(running)
-        queued = self._queued.get(name)
-        if queued is None:
-            queued = self._queued[name] = asyncio.create_task(self._after_running(name, request))
-        return await asyncio.shield(queued)
+        """A sync that began after this call: what was written before it is indexed when it ends.
 
-    async def _after_running(self, name: str, request: SyncRequest) -> SyncReport:
-        while (running := self._syncing.get(name)) is not None:
+        It waits behind the one under way, and everybody who wants the same meanwhile waits for the same.
+        """
+        if name not in self._syncing:
+            return await asyncio.shield(self._start(name, request))
+        key = (name, request.force)
+        if key not in self._queued:
+            self._queued[key] = asyncio.create_task(self._after_running(key, request))
+        return await asyncio.shield(self._queued[key])
+
+    async def _after_running(self, key: tuple[str, bool], request: SyncRequest) -> SyncReport:
+        while (running := self._syncing.get(key[0])) is not None:
             await asyncio.wait({running})
-        del self._queued[name]
-        return await asyncio.shield(self._start(name, request))
+        del self._queued[key]
+        return await asyncio.shield(self._start(key[0], request))
 
     def _start(self, name: str, request: SyncRequest) -> asyncio.Task[SyncReport]:
         self._syncing[name] = asyncio.create_task(self._record(name, request))
@@ -243,6 +243,9 @@ class Agent:
         self._last[name] = self._good[name] = LastSync(self._wall(), report=report)
         self._unindexed[name] = {path: at for path, at in self._unindexed[name].items() if at >= started_at}
         self._on_synced()
+        if self._unindexed[name]:
+            # Changed while this sync was under way, which may have passed them by.
+            self.refresh("change")
         if report.ran or (before is not None and before.error):
             counts: dict[str, Any] = {"changed": report.changed, "removed": report.removed}
             counts |= {"seconds": round(report.took_s, 3), **({"detail": report.detail} if report.detail else {})}
