@@ -157,11 +157,13 @@ class Agent:
     def refresh(self, reason: str, *, settle_s: float = 0.0, pause_s: float = 0.0) -> None:
         """Sync in the background, each engine once, not before `settle_s` and not before its pause is over.
 
-        `pause_s` is the least time since the last sync; an engine's own may be longer. Never waited for.
+        `pause_s` is the least time since the last sync that went well; an engine's own may be longer. Never waited for.
         """
         loop = asyncio.get_running_loop()
         for name, (_, own_pause_s) in self._engines.items():
-            due_at = loop.time() + max(settle_s, self._pause_left(name, max(own_pause_s, pause_s)))
+            last = self._last.get(name)
+            least_s = own_pause_s if last is not None and last.error else max(own_pause_s, pause_s)
+            due_at = loop.time() + max(settle_s, self._pause_left(name, least_s))
             planned = self._planned.get(name)
             if planned is None or due_at < planned.when():
                 if planned is not None:

@@ -40,8 +40,8 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def recovered(daemon: Running, agent: str) -> None:
-    """Wait until qmd answers this agent again."""
-    until(lambda: daemon.search(agent, "boat")["backend"] == "qmd", what="qmd's return")
+    """Wait until qmd answers this agent again; a failed sync is tried again after its debounce."""
+    until(lambda: daemon.search(agent, "boat")["backend"] == "qmd", deadline_s=90, what="qmd's return")
 
 
 @pytest.mark.parametrize(("asker", "writer"), list(itertools.product(WORDS, WORDS)))

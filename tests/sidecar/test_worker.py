@@ -124,7 +124,8 @@ def test_a_worker_that_falls_silent_is_ended(tmp_path: Path) -> None:
     """Stopped by a signal, it does not hold its callers for ever."""
 
     async def scenario() -> None:
-        async with worker(silence_s=0.5) as its:
+        # Longer than the slowest machine needs to load the model, which is silence, too.
+        async with worker(silence_s=8.0) as its:
             await its.embed_query(STATIC, "warm up")
             pid = its.status()["pid"]
             os.kill(pid, signal.SIGSTOP)
