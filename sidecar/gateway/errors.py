@@ -21,7 +21,6 @@ class Code(Enum):
 
     INVALID_JSON = ("invalid_json", 400)
     INVALID_REQUEST = ("invalid_request", 400)
-    FORBIDDEN = ("forbidden", 403)
     PATH_NOT_ALLOWED = ("path_not_allowed", 403)
     UNREADABLE = ("unreadable", 403)
     UNKNOWN_AGENT = ("unknown_agent", 404)

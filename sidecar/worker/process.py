@@ -10,7 +10,6 @@ import logging
 import os
 import sys
 import time
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -30,7 +29,6 @@ EXPORT_TIMEOUT_S = 1800.0
 STOP_TIMEOUT_S = 2.0
 LONGEST_PAUSE_S = 60.0
 MAX_LINE_BYTES = 16 * 2**20
-KEPT_STDERR_LINES = 40
 
 
 class Call:
@@ -69,7 +67,6 @@ class Worker:
         self._pause_s = 0.0
         self._not_before = 0.0
         self._closed = False
-        self._stderr: deque[str] = deque(maxlen=KEPT_STDERR_LINES)
 
     async def index(self, job: IndexJob) -> SyncReport:
         """Run an index job. Raises `BackendError`, also when the worker dies or falls silent."""
@@ -172,8 +169,7 @@ class Worker:
         assert child.stderr is not None
         with contextlib.suppress(ValueError, ConnectionError):
             while line := await child.stderr.readline():
-                self._stderr.append(line.decode("utf-8", errors="replace").rstrip())
-                log.debug("worker: %s", self._stderr[-1])
+                log.debug("worker: %s", line.decode("utf-8", errors="replace").rstrip())
 
     async def tend(self) -> None:
         """Retire an idle or overgrown worker. Called from time to time."""
