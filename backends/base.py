@@ -35,7 +35,8 @@ class Query:
     """One search.
 
     `deadline_at` is in seconds of `time.monotonic()`; `max_chars` bounds a snippet in code points;
-    `after` and `before` are inclusive dates; `min_score` is a relevance in 0..1.
+    `after` and `before` are inclusive dates; `min_score` is a relevance in 0..1; `today` is the user's day, from which
+    "last week" and the age of a note count.
     """
 
     text: str
@@ -47,6 +48,7 @@ class Query:
     sources: frozenset[Source] = frozenset(Source)
     after: date | None = None
     before: date | None = None
+    today: date | None = None
     explain: bool = False
 
 
@@ -55,7 +57,8 @@ class Hit:
     """One passage that answers: whole lines of one file, read back from it.
 
     `path` is the shown path (`Corpus.shown`); lines are 1-based and inclusive; scores are relevances in 0..1;
-    `partial` marks a window cut out of a single line that is longer than the snippet limit.
+    `partial` marks a window cut out of a single line that is longer than the snippet limit. `newer` names the line
+    (`path#L<n>`) of a hit before this one that says something newer about the same fact.
     """
 
     root: str
@@ -70,6 +73,7 @@ class Hit:
     text_score: float | None = None
     vector_score: float | None = None
     partial: bool = False
+    newer: str | None = None
     explain: Mapping[str, Any] | None = None
 
     @property

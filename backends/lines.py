@@ -26,6 +26,17 @@ class Lines:
         """Lines `first..last` with their ends, as far as they exist."""
         return self._text[self._start(first) : self._start(last + 1)]
 
+    def around(self, first: int, last: int, chars: int) -> tuple[int, int]:
+        """Lines `first..last` and those that lie within `chars` code points of them."""
+        start, end = self._start(first), self._start(last + 1)
+        before = self._text.count("\n", max(0, start - chars), start)
+        after = self._text.count("\n", end, end + chars)
+        return max(1, first - before), min(self.count, last + 1 + after)
+
+    def length(self, first: int, last: int) -> int:
+        """The code points of lines `first..last` with their ends."""
+        return self._start(last + 1) - self._start(first)
+
     def _start(self, line: int) -> int:
         breaks = line - 1
         if breaks <= 0 or breaks > self._breaks_before[-1]:

@@ -1,167 +1,232 @@
-"""Windows of whole lines in one text: found around words, cut around taken lines, widened to a limit."""
+"""Windows of whole lines over a stretch of text: what a query finds in each line, and in every run that fits.
+
+All arithmetic is on arrays with a row per line, so that a note of thousands of lines costs little more than one
+of ten.
+"""
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import NamedTuple
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from backends.graphemes import cut_after, cut_before, word_after, word_before
-from backends.relevance import Occurrence, Question
+from backends.occurrences import Occurrence
+from backends.relevance import Floats, Found, Question
 from backends.tokens import normalize
 
+Rows: TypeAlias = npt.NDArray[np.int64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
 
-class Mark(NamedTuple):
-    """A word of the query on a line (1-based). The occurrence's offsets count from the start of the searched text."""
-
-    line: int
-    occurrence: Occurrence
+#: Lines around a passage that tell what it speaks of.
+NEAR_LINES = 4
+# A name or a heading before a colon, behind the marks of lists and emphasis.
+_LABEL = re.compile(r"[^\w\n]*(\w[^:\n]{0,40}):")
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """Lines `first..last` (1-based, inclusive) and the words that stand there. `cut` is a range in a long one."""
+class Spans:
+    """`k` windows as rows of a sheet: `first` (k) and `last` (k), both inclusive."""
 
-    first: int
-    last: int
-    marks: tuple[Mark, ...] = ()
-    cut: tuple[int, int] | None = None
+    first: Rows
+    last: Rows
 
-    @property
-    def found(self) -> list[Occurrence]:
-        """The occurrences without their lines."""
-        return [mark.occurrence for mark in self.marks]
-
-    def touches(self, taken: Collection[int]) -> bool:
-        """Whether any of its lines is taken."""
-        return any(line in taken for line in range(self.first, self.last + 1))
-
-
-def marks(question: Question, text: str, first: int) -> list[Mark]:
-    """The words of the question in a text that begins with line `first`, in order."""
-    normalized = normalize(text)
-    found: list[Mark] = []
-    line, at = first, 0
-    for occurrence in question.occurrences(normalized):
-        line, at = line + normalized.count("\n", at, occurrence.start), occurrence.start
-        found.append(Mark(line, occurrence))
-    return found
+    def __len__(self) -> int:
+        return len(self.first)
 
 
 class Sheet:
-    """Lines of a text from number `first` on, and a limit in code points for what may be shown of it at once."""
+    """Rows of text, and a limit in code points for what may be shown at once.
 
-    def __init__(self, lines: list[str], max_chars: int, first: int = 1) -> None:
-        self.first = first
-        self.last = first + len(lines) - 1
-        self.max_chars = max_chars
-        self._lines = lines
+    A line that is longer than the limit alone is shown as its best part.
+    """
+
+    def __init__(self, lines: Sequence[str], question: Question, max_chars: int) -> None:
+        self.lines = lines
+        self._question = question
+        self._max_chars = max_chars
+        count, terms = len(lines), len(question.terms)
         # ends[i] is the length of the first i lines with their line breaks.
-        self._ends = list(accumulate((len(line) + 1 for line in lines), initial=0))
+        self._ends = np.fromiter(accumulate((len(line) + 1 for line in lines), initial=0), np.int64, count + 1)
+        self._long = np.diff(self._ends) - 1 > max_chars
+        self._filled = np.fromiter((bool(line.strip()) for line in lines), bool, count)
+        # One column for each term's share, for each pair of neighbouring terms, for an identifier as typed and for what
+        # a label covers; and a row of zeros behind the lines, where windows may end.
+        self._found = np.zeros((count + 1, terms + max(0, terms - 1) + 2), np.float32)
+        self._counts = np.zeros((count + 1, terms), np.float32)
+        self._cuts: dict[int, tuple[int, int]] = {}
+        self._mark_all()
+        self._shares = self._found[:count, :terms]
+        self._before, self._after = _around(self._shares), _around(self._shares[::-1])[::-1]
+        np.cumsum(self._counts[:-1], axis=0, out=self._counts[1:])
+        self._counts[0] = 0.0
 
-    def length(self, first: int, last: int) -> int:
-        """Code points of lines `first..last` joined by line breaks."""
-        return self._ends[last - self.first + 1] - self._ends[first - self.first] - 1
+    def _mark_all(self) -> None:
+        text = normalize("\n".join(self.lines))
+        row, start, at = 0, 0, 0
+        here: list[Occurrence] = []
+        for occurrence in self._question.occurrences(text):
+            breaks = text.count("\n", at, occurrence.start)
+            if breaks:
+                self._mark(row, here, text, start)
+                here = []
+                row, start = row + breaks, text.rfind("\n", 0, occurrence.start) + 1
+            at = occurrence.start
+            here.append(occurrence)
+        self._mark(row, here, text, start)
 
-    def line(self, number: int) -> str:
-        """One line without its end."""
-        return self._lines[number - self.first]
+    def _mark(self, row: int, found: list[Occurrence], text: str, start: int) -> None:
+        if not found:
+            return
+        if self._long[row]:
+            found = self._best_part(row, found, start)
+        shares, counts, terms = self._found[row], self._counts[row], self._question.terms
+        before: Occurrence | None = None
+        for at in found:
+            shares[at.term] = max(shares[at.term], at.share)
+            counts[at.term] += at.share
+            if before is not None and at.term == before.term + 1 and 0 <= at.start - before.end <= 2:
+                shares[len(terms) + before.term] = 1.0
+            if at.share == 1.0 and terms[at.term].identifier:
+                shares[-2] = 1.0
+            before = at
+        shares[-1] = self._label_cover(found, text, start)
 
-    def around(self, question: Question, found: list[Mark]) -> Iterator[Window]:
-        """Every largest run of marked lines that fits, in order; a line that is too long alone gives one window."""
-        lines = sorted({mark.line for mark in found})
-        order = [mark.line for mark in found]
-        reached = 0
-        for at, first in enumerate(lines):
-            if self.length(first, first) > self.max_chars:
-                yield self._inside(question, first)
-                continue
-            end = at
-            while end + 1 < len(lines) and self.length(first, lines[end + 1]) <= self.max_chars:
-                end += 1
-            if end + 1 > reached:
-                reached = end + 1
-                last = lines[end]
-                yield Window(first, last, tuple(found[bisect_left(order, first) : bisect_right(order, last)]))
+    def _label_cover(self, found: list[Occurrence], text: str, start: int) -> float:
+        """What a line covers besides its own label, where the label is asked for."""
+        label = _LABEL.match(text, start)
+        if label is None or found[0].end > label.end():
+            return 0.0
+        named = {at.term for at in found if at.end <= label.end()}
+        return self._question.coverage({at.term: at.share for at in found if at.term not in named})
 
-    def head(self, first: int, last: int) -> Window:
-        """The beginning of lines `first..last`, for a place that was found by meaning and not by its words."""
-        end = first
-        while end < last and self.length(first, end + 1) <= self.max_chars:
-            end += 1
-        if self.length(first, end) <= self.max_chars:
-            return Window(first, end)
-        return Window(first, end, (), (0, word_before(self.line(first), self.max_chars)))
-
-    def widen(self, window: Window, taken: Collection[int]) -> Window:
-        """Add free lines after and before in turn while they fit, and leave blank lines at the borders out."""
-        if window.cut:
-            return window
-        tight = self._tightest(window)
-        first, last = tight.first, tight.last
-        growing = True
-        while growing:
-            growing = False
-            if last < self.last and last + 1 not in taken and self.length(first, last + 1) <= self.max_chars:
-                last, growing = last + 1, True
-            if first > self.first and first - 1 not in taken and self.length(first - 1, last) <= self.max_chars:
-                first, growing = first - 1, True
-        while last > tight.last and not self.line(last).strip():
-            last -= 1
-        while first < tight.first and not self.line(first).strip():
-            first += 1
-        return Window(first, last, window.marks)
-
-    def _tightest(self, window: Window) -> Window:
-        """The shortest part that holds every word of the window: what is around it is shown best when it is central."""
-        needed = len({mark.occurrence.term for mark in window.marks})
-        inside: Counter[int] = Counter()
-        best, start = window, 0
-        for mark in window.marks:
-            inside[mark.occurrence.term] += 1
-            while len(inside) == needed:
-                first = window.marks[start]
-                if self.length(first.line, mark.line) < self.length(best.first, best.last):
-                    best = Window(first.line, mark.line, window.marks)
-                inside[first.occurrence.term] -= 1
-                if not inside[first.occurrence.term]:
-                    del inside[first.occurrence.term]
-                start += 1
+    def _best_part(self, row: int, found: list[Occurrence], start: int) -> list[Occurrence]:
+        """The words of a long line that are shown together, and which part of the line shows them."""
+        raw, limit = self.lines[row], self._max_chars
+        best = _best_run(found, limit)
+        # Normalising may change lengths (ß, ligatures), so places scale; the margin on both sides absorbs the rest.
+        scale = len(raw) / max(1, len(normalize(raw)))
+        begin_at, end_at = int((best[0].start - start) * scale), int((best[-1].end - start) * scale)
+        begin = max(0, min(begin_at - (limit - (end_at - begin_at)) // 2, len(raw) - limit))
+        begin = min(word_after(raw, begin), cut_after(raw, max(begin, begin_at)))
+        stop = max(word_before(raw, begin + limit), cut_before(raw, min(end_at, begin + limit)))
+        self._cuts[row] = begin, stop
         return best
 
-    def text(self, window: Window) -> str:
-        """What is shown of a window."""
-        if window.cut:
-            return self.line(window.first)[slice(*window.cut)]
-        return "\n".join(self._lines[window.first - self.first : window.last - self.first + 1])
+    def spans(self, closed: Flags) -> Spans:
+        """Every largest window, in order, that begins at a row with text and holds no closed one (a flag a row)."""
+        count = len(self.lines)
+        stops = closed | self._long
+        first = np.flatnonzero(self._filled & ~stops)
+        rows = np.arange(count)
+        # The next row from each on that ends a window, and the last one with text up to each.
+        barrier = np.minimum.accumulate(np.where(stops, rows, count)[::-1])[::-1]
+        filled = np.maximum.accumulate(np.where(self._filled, rows, -1))
+        last = np.searchsorted(self._ends, self._ends[first] + self._max_chars + 1, side="right") - 2
+        last = filled[np.minimum(np.maximum(last, first), barrier[first] - 1)]
+        alone = np.flatnonzero(self._long & ~closed)
+        if not len(alone):
+            return Spans(first, last)
+        first, last = np.concatenate([first, alone]), np.concatenate([last, alone])
+        order = np.argsort(first)
+        return Spans(first[order], last[order])
 
-    def _inside(self, question: Question, line: int) -> Window:
-        # Normalising may change lengths (ß, ligatures), so places scale; the margin on both sides absorbs the rest.
-        raw = self.line(line)
-        best = _best_run(marks(question, raw, line), self.max_chars)
-        scale = len(raw) / max(1, len(normalize(raw)))
-        start, end = int(best[0].occurrence.start * scale), int(best[-1].occurrence.end * scale)
-        begin = max(0, min(start - (self.max_chars - (end - start)) // 2, len(raw) - self.max_chars))
-        begin = min(word_after(raw, begin), cut_after(raw, max(begin, start)))
-        stop = max(word_before(raw, begin + self.max_chars), cut_before(raw, min(end, begin + self.max_chars)))
-        return Window(line, line, tuple(best), (begin, stop))
+    def next_filled(self, row: int) -> int:
+        """The first row with text from `row` on, itself where there is none."""
+        return row + int(np.argmax(self._filled[row:]))
+
+    def shortened(self, spans: Spans, end: int) -> Spans:
+        """The windows without what they hold from row `end` on; each begins before it, with text."""
+        last = min(end - 1, len(self.lines) - 1)
+        while not self._filled[last]:
+            last -= 1
+        return Spans(spans.first, np.full(len(spans), last, np.int64))
+
+    def found(self, spans: Spans, names: Floats) -> Found:
+        """What the windows hold of the question, in files whose names hold `names` (k, t) of it."""
+        terms = len(self._question.terms)
+        most = np.maximum.reduceat(self._found, borders(spans), axis=0)[::2]
+        return Found(
+            shares=most[:, :terms],
+            near=np.maximum(self._before[spans.first], self._after[spans.last]),
+            counts=self._counts[spans.last + 1] - self._counts[spans.first],
+            pairs=most[:, terms:-2],
+            identified=most[:, -2],
+            labelled=most[:, -1],
+            names=names,
+        )
+
+    def part_shares(self, first: int, lines: int) -> Floats:
+        """How the code points of `lines` rows from `first` on are spread over them; sums to 1."""
+        lengths: Floats = np.diff(self._ends[first : first + lines + 1]).astype(np.float32)
+        lengths /= max(float(lengths.sum()), 1.0)
+        return lengths
+
+    def cut(self, row: int) -> tuple[int, int] | None:
+        """The part that is shown of a line that is too long, None for any other."""
+        if not self._long[row]:
+            return None
+        if row not in self._cuts:
+            self._cuts[row] = 0, word_before(self.lines[row], self._max_chars)
+        return self._cuts[row]
+
+    def text(self, first: int, last: int) -> str:
+        """What is shown of the rows `first..last`."""
+        cut = self.cut(first)
+        return self.lines[first][slice(*cut)] if cut else "\n".join(self.lines[first : last + 1])
+
+    def strongest(self, values: Floats, spans: Spans) -> Floats:
+        """The value of the line in each window that covers most of the question, the first of equals."""
+        cover = self._shares @ self._question.masses
+        rows = [
+            first + int(np.argmax(cover[first : last + 1])) for first, last in zip(spans.first, spans.last, strict=True)
+        ]
+        return values[rows]
+
+    def marked(self, first: int, last: int) -> list[int]:
+        """The rows among `first..last` on which a term stands."""
+        rows = self._shares[first : last + 1].any(axis=1)
+        return (np.flatnonzero(rows) + first).tolist()
+
+    def terms_in(self, first: int, last: int) -> list[int]:
+        """The numbers of the terms that stand in the rows `first..last`."""
+        return np.flatnonzero(self._shares[first : last + 1].max(axis=0)).tolist()
 
 
-def _best_run(found: list[Mark], max_chars: int) -> list[Mark]:
-    """The marks within `max_chars` that hold the most different words, then the most words; the first of equals."""
+def borders(spans: Spans) -> Rows:
+    """The rows where windows begin and end, as `ufunc.reduceat` wants them: every second result is a window's."""
+    between = np.empty(2 * len(spans), np.int64)
+    between[0::2], between[1::2] = spans.first, spans.last + 1
+    return between
+
+
+def _around(shares: Floats) -> Floats:
+    """The best share of each term in the lines before each line, less with distance."""
+    best = np.zeros_like(shares)
+    for distance in range(1, min(NEAR_LINES + 1, len(shares))):
+        weighted = shares[:-distance] * np.float32(1 - distance / (NEAR_LINES + 1))
+        np.maximum(best[distance:], weighted, out=best[distance:])
+    return best
+
+
+def _best_run(found: list[Occurrence], max_chars: int) -> list[Occurrence]:
+    """The words within `max_chars` that are the most different, then the most; the first of equals."""
     inside: Counter[int] = Counter()
     best, most, end = (0, 0), (0, 0), 0
-    for at, mark in enumerate(found):
+    for at, first in enumerate(found):
         end = max(end, at)
-        while end < len(found) and (end == at or found[end].occurrence.end - mark.occurrence.start <= max_chars):
-            inside[found[end].occurrence.term] += 1
+        while end < len(found) and (end == at or found[end].end - first.start <= max_chars):
+            inside[found[end].term] += 1
             end += 1
         if (len(inside), end - at) > most:
             best, most = (at, end), (len(inside), end - at)
-        inside[mark.occurrence.term] -= 1
-        if not inside[mark.occurrence.term]:
-            del inside[mark.occurrence.term]
+        inside[first.term] -= 1
+        if not inside[first.term]:
+            del inside[first.term]
     return found[slice(*best)]

@@ -12,6 +12,7 @@ from backends.base import Backend
 from backends.builtin import BuiltinBackend, BuiltinOptions, EmbeddingSpec, Writer
 from backends.corpus import Corpus
 from backends.failover import Failover
+from backends.ordering import Ranking
 from backends.qmd import QmdBackend, QmdHome, QmdOptions, ResidentPool, agent_environment
 from backends.relevance import Weights
 from sidecar.config import AgentSettings, Settings
@@ -74,7 +75,7 @@ def _builtin(settings: Settings, agent: AgentSettings, corpus: Corpus, shared: S
         index=agent.index_path,
         chunk_tokens=search.chunking.tokens,
         chunk_overlap=search.chunking.overlap,
-        weights=_weights(agent),
+        ranking=_ranking(agent),
         candidate_multiplier=hybrid.candidate_multiplier,
         hybrid=hybrid.enabled,
         vector_enabled=vector.enabled,
@@ -100,7 +101,7 @@ def _qmd(
             update_timeout_s=qmd.update.update_timeout_ms / 1000,
             embed_timeout_s=qmd.update.embed_timeout_ms / 1000,
             resident=qmd.resident.enabled,
-            weights=_weights(agent),
+            ranking=_ranking(agent),
         ),
         residents=shared.residents,
         turn=shared.governor.turn,
@@ -121,9 +122,13 @@ def _qmd_home(settings: Settings, agent: AgentSettings, shared: Shared) -> QmdHo
     )
 
 
-def _weights(agent: AgentSettings) -> Weights:
+def _ranking(agent: AgentSettings) -> Ranking:
     hybrid = agent.search.query.hybrid
-    return Weights(vector=hybrid.vector_weight, text=hybrid.text_weight)
+    return Ranking(
+        weights=Weights(vector=hybrid.vector_weight, text=hybrid.text_weight),
+        half_life_days=hybrid.temporal_decay.half_life_days if hybrid.temporal_decay.enabled else None,
+        mmr_lambda=hybrid.mmr.lambda_ if hybrid.mmr.enabled else None,
+    )
 
 
 def models_folder(environ: Mapping[str, str]) -> Path:

@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -110,6 +110,7 @@ def _query(agent: Agent, request: SearchRequest, memory: Memory, *, cite: bool) 
         mode=Mode(request.mode) if request.mode else memory.qmd.search_mode,
         after=request.after,
         before=request.before,
+        today=datetime.now(agent.settings.timezone).date(),
         explain=request.explain,
     )
     return query, notices
@@ -178,6 +179,7 @@ def _result(hit: Hit, *, cite: bool) -> dict[str, Any]:
         "corpus": hit.source,
         "provenance": {"root": hit.root, "kind": hit.kind, "trusted": hit.trusted},
         **({"partial": True} if hit.partial else {}),
+        **({"newer": hit.newer} if hit.newer else {}),
         **({"vectorScore": round(hit.vector_score, 4)} if hit.vector_score is not None else {}),
         **({"textScore": round(hit.text_score, 4)} if hit.text_score is not None else {}),
         **({"explain": hit.explain} if hit.explain is not None else {}),

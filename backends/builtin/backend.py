@@ -26,23 +26,20 @@ from backends.base import (
     SyncRequest,
 )
 from backends.builtin.discovery import Known, compare
-from backends.builtin.filters import Filter
-from backends.builtin.lexical import keyword_candidates
+from backends.builtin.legs import Legs
 from backends.builtin.options import BuiltinOptions, IndexJob, Writer
-from backends.builtin.ranking import Places, fused, located, warm
-from backends.builtin.reader import Facts, IndexStatistics, Lease, Reader, size_bytes
+from backends.builtin.ranking import Places, located, warm
+from backends.builtin.reader import Facts, IndexStatistics, Reader, size_bytes
 from backends.builtin.vectors import VectorCache
 from backends.corpus import Corpus
 from backends.embedding import Vectors, resolve
+from backends.meaning import Meaning
 from backends.passages import assemble
 from backends.relevance import Spread, Statistics
 from backends.tokens import MAX_QUERY_CHARS, query_terms
 
 T = TypeVar("T")
 
-#: At least so many chunks are scored in full, however few results are wanted: the pool must not depend on
-#: `max_results`, or a longer list would not begin with the shorter one.
-POOL = 80
 #: The share of the time left that a query's embedding may take before keywords answer alone.
 _EMBED_SHARE = 0.6
 _BACKGROUND_S = 10.0
@@ -70,6 +67,7 @@ class BuiltinBackend:
         self._vectors = VectorCache()
         self._statistics = IndexStatistics(self._reader)
         self._places = Places(corpus)
+        self._legs = Legs(self._reader, self._vectors, corpus, options.candidate_multiplier)
         self._semantic = options.vector_enabled and resolve(options.embedding) != "none"
         self._scanned: Pending | None = None
         self._had_index = False
@@ -123,13 +121,19 @@ class BuiltinBackend:
 
     async def _indexed(self, query: Query) -> Answer:
         # The question's vector comes from another process: the keyword leg runs meanwhile.
-        asking = asyncio.create_task(self._semantics(query))
+        meaning = asyncio.create_task(self._nearest(query))
         try:
-            words = await self._in_pool(lambda: self._keywords(query))
-            semantics = await asking
+            words = await self._in_pool(lambda: self._legs.words(query))
+            semantics, near = await meaning
         finally:
-            asking.cancel()
-        return await self._in_pool(lambda: self._rank(query, words, semantics))
+            meaning.cancel()
+        return await self._in_pool(lambda: self._rank(query, words, semantics, near))
+
+    async def _nearest(self, query: Query) -> tuple[_Semantics, dict[int, float]]:
+        semantics = await self._semantics(query)
+        if semantics.vector is None:
+            return semantics, {}
+        return semantics, await self._in_pool(lambda: self._legs.nearest(query, semantics.vector))
 
     async def _unindexed(self, query: Query) -> Answer:
         if self._had_index:
@@ -160,41 +164,22 @@ class BuiltinBackend:
         facts = self._reader.facts
         return self._semantic and (facts is None or facts.vectors > 0)
 
-    def _pool_size(self, query: Query) -> int:
-        return max(POOL, self._options.candidate_multiplier * query.max_results)
-
-    def _keywords(self, query: Query) -> list[int]:
-        if query.mode is Mode.VSEARCH:
-            return []
-        with self._reader.lease(query.deadline_at) as lease:
-            return keyword_candidates(lease, query_terms(query.text), self._pool_size(query), Filter.of(query))
-
-    def _rank(self, query: Query, words: list[int], semantics: _Semantics) -> Answer:
+    def _rank(self, query: Query, words: list[int], semantics: _Semantics, near: dict[int, float]) -> Answer:
         """Merge the legs' candidates, and score passages read back from the files."""
-        terms, limit, only = query_terms(query.text), self._pool_size(query), Filter.of(query)
         with self._reader.lease(query.deadline_at) as lease:
             self._had_index = True
-            facts = lease.facts
-            cosines = self._cosines(lease, words, semantics.vector, limit, only)
-            if query.mode is Mode.VSEARCH and not cosines:
-                # Vectors alone were asked for and there are none: keywords are better than nothing, and are told.
-                words = keyword_candidates(lease, terms, limit, only)
-            nearest = sorted(cosines, key=lambda number: (-cosines[number], number))
-            chosen = fused((words, nearest), limit)
-            candidates = located(lease, self._places, chosen, cosines, facts.spread or _USUAL_SPREAD)
-            warm(lease, terms)
-        ran = self._mode_that_ran(query, bool(cosines))
-        hits = assemble(candidates, replace(query, mode=ran), self._statistics, self._options.weights)
-        return self._answer(tuple(hits), ran, facts, semantics, bool(cosines))
-
-    def _cosines(
-        self, lease: Lease, words: list[int], vector: Vectors | None, limit: int, only: Filter
-    ) -> dict[int, float]:
-        """Cosines of the nearest chunks and of those that the keyword leg found."""
-        if vector is None or not lease.facts.vectors:
-            return {}
-        matrix = self._vectors.matrix(lease)
-        return dict(matrix.nearest(vector, limit, only.allowed(lease))) | matrix.cosines(vector, words)
+            facts, spread = lease.facts, lease.facts.spread or _USUAL_SPREAD
+            pool = self._legs.pool(lease, query, words, near, semantics.vector)
+            chosen = self._legs.chosen(query, pool)
+            candidates = located(lease, self._places, chosen, pool.cosines, spread)
+            warm(lease, query_terms(query.text))
+        ran = self._mode_that_ran(query, bool(pool.cosines))
+        meaning = Meaning(semantics.vector, spread) if semantics.vector is not None and pool.cosines else None
+        found = assemble(candidates, replace(query, mode=ran), self._statistics, self._options.ranking, meaning)
+        answer = self._answer(tuple(found.hits), ran, facts, semantics, bool(pool.cosines))
+        if not query.explain:
+            return answer
+        return replace(answer, explain={"candidates": pool.explained(), **found.explained()})
 
     def _mode_that_ran(self, query: Query, with_vectors: bool) -> Mode:
         if not with_vectors:

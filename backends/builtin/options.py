@@ -11,6 +11,7 @@ import orjson
 from backends.base import SyncReport
 from backends.corpus import Corpus, Kind, Root
 from backends.embedding import EmbeddingSpec
+from backends.ordering import Ranking
 from backends.relevance import Weights
 
 
@@ -25,7 +26,7 @@ class BuiltinOptions:
     index: Path
     chunk_tokens: int = 400
     chunk_overlap: int = 80
-    weights: Weights = field(default_factory=Weights)
+    ranking: Ranking = field(default_factory=Ranking)
     candidate_multiplier: int = 4
     hybrid: bool = True
     vector_enabled: bool = True
@@ -93,7 +94,7 @@ def _options(raw: dict[str, Any]) -> BuiltinOptions:
         **{
             **raw,
             "index": Path(raw["index"]),
-            "weights": Weights(**raw["weights"]),
+            "ranking": Ranking(**{**raw["ranking"], "weights": Weights(**raw["ranking"]["weights"])}),
             "extension_path": Path(extension) if extension else None,
             "embedding": EmbeddingSpec(**raw["embedding"]),
         }

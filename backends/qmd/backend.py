@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 
 from backends.base import (
     Answer,
@@ -20,7 +21,7 @@ from backends.base import (
     SyncRequest,
 )
 from backends.corpus import Corpus, Located
-from backends.passages import Candidate, assemble
+from backends.passages import Assembled, Candidate, assemble
 from backends.qmd.asking import Ask, Asking, Found
 from backends.qmd.home import QmdHome, QmdOptions
 from backends.qmd.install import Install
@@ -107,10 +108,11 @@ class QmdBackend:
             scoped=scoped,
         )
         found = await self._asking.find(install, ask)
-        hits, places = await asyncio.get_running_loop().run_in_executor(
+        cut, places = await asyncio.get_running_loop().run_in_executor(
             self._pool, lambda: self._cut(found, query, statistics)
         )
-        return self._answer(hits, found, mode, (*notices, *found.notices, *places.notices(), *self._held()))
+        answer = self._answer(cut.hits, found, mode, (*notices, *found.notices, *places.notices(), *self._held()))
+        return replace(answer, explain=cut.explained()) if query.explain else answer
 
     async def sync(self, request: SyncRequest) -> SyncReport:
         """Update the index, and the vectors when the mode wants them. Raises `BackendError`."""
@@ -184,11 +186,11 @@ class QmdBackend:
             return ()
         return (keywords_only(self._models.embed),)
 
-    def _cut(self, found: Found, query: Query, statistics: Statistics | None) -> tuple[tuple[Hit, ...], Places]:
+    def _cut(self, found: Found, query: Query, statistics: Statistics | None) -> tuple[Assembled, Places]:
         places = locate(found.rows, self._corpus, self._syncing.ledger.aliases)
         words = query.mode is not Mode.VSEARCH
         candidates = [each for row, located in places.found for each in _candidates(row, located, found, words=words)]
-        return tuple(assemble(candidates, query, statistics, self._options.weights)), places
+        return assemble(candidates, query, statistics, self._options.ranking), places
 
     def _held(self) -> tuple[Notice, ...]:
         losses = self._syncing.ledger.losses
@@ -200,8 +202,10 @@ class QmdBackend:
         )
         return (Notice("source_missing", message, action),)
 
-    def _answer(self, hits: tuple[Hit, ...], found: Found, mode: Mode, notices: tuple[Notice, ...]) -> Answer:
-        return Answer(hits=hits, engine=self.name, via=found.via, mode=mode, partial=found.partial, notices=notices)
+    def _answer(self, hits: Sequence[Hit], found: Found, mode: Mode, notices: tuple[Notice, ...]) -> Answer:
+        return Answer(
+            hits=tuple(hits), engine=self.name, via=found.via, mode=mode, partial=found.partial, notices=notices
+        )
 
 
 def _candidates(row: Row, located: Located, found: Found, *, words: bool) -> Iterator[Candidate]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from backends.base import Mode
+from backends.ordering import Ranking
 from backends.qmd.child import Surroundings
-from backends.relevance import Weights
 
 #: How long a reader waits for SQLite's lock. The default of qmd is two minutes, far beyond a search's deadline.
 READ_BUSY_TIMEOUT_MS = 1_500
@@ -121,7 +121,7 @@ class QmdOptions:
     update_timeout_s: float = 120
     embed_timeout_s: float = 600
     resident: bool = True
-    weights: Weights = field(default_factory=Weights)
+    ranking: Ranking = field(default_factory=Ranking)
 
 
 def _is_allowed(name: str) -> bool:

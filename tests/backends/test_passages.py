@@ -13,8 +13,9 @@ import pytest
 
 from backends.base import Hit, Query
 from backends.corpus import Kind, Located, Root
+from backends.ordering import Ranking
 from backends.passages import Candidate, assemble
-from backends.relevance import SampleStatistics, Weights
+from backends.relevance import SampleStatistics
 
 
 class Notes:
@@ -30,7 +31,7 @@ class Notes:
     def hits(self, query: str, *candidates: Candidate, **fields: Any) -> list[Hit]:
         asked = {"max_results": 6, "min_score": 0.35, "max_chars": 120, "deadline_at": 0.0, **fields}
         places = candidates or [Candidate(located=Located(self.root, f.name)) for f in sorted(self.root.path.iterdir())]
-        return assemble(places, Query(text=query, **asked), None, Weights())
+        return assemble(places, Query(text=query, **asked), None, Ranking()).hits
 
 
 @pytest.fixture
@@ -137,7 +138,7 @@ def test_dates_are_inclusive(notes: Notes) -> None:
     for name in ("2026-01-01", "2026-01-02", "2026-01-03", "undated"):
         notes.write(f"{name}.md", "zebracomet\n")
     hits = notes.hits("zebracomet", after=date(2026, 1, 2), before=date(2026, 1, 3))
-    assert [hit.relative for hit in hits] == ["2026-01-02.md", "2026-01-03.md"]
+    assert {hit.relative for hit in hits} == {"2026-01-02.md", "2026-01-03.md"}
 
 
 def test_a_spoken_date_prefers_the_notes_of_that_day(notes: Notes) -> None:
@@ -189,7 +190,7 @@ def test_a_huge_file_costs_little(notes: Notes, text: str) -> None:
     place = notes.write("a.md", text)
 
     def search() -> None:
-        assert assemble([Candidate(located=place)], query, statistics, Weights())
+        assert assemble([Candidate(located=place)], query, statistics, Ranking()).hits
 
     statistics = SampleStatistics(1, Counter({"zebracomet": 1}))
     query = Query(text="zebracomet", max_results=6, min_score=0.3, max_chars=700, deadline_at=0.0)

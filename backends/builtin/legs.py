@@ -1,0 +1,103 @@
+"""The two legs of one search: the chunks that hold its words, and those nearest to its meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from backends.base import Mode, Query, Source
+from backends.builtin.filters import Filter
+from backends.builtin.lexical import keyword_candidates
+from backends.builtin.ranking import fused
+from backends.builtin.reader import Lease, Reader
+from backends.builtin.vectors import VectorCache
+from backends.corpus import Corpus, Kind
+from backends.embedding import Vectors
+from backends.tokens import query_terms
+
+#: At least so many chunks are scored in full, however few results are wanted: the pool must not depend on
+#: `max_results`, or a longer list would not begin with the shorter one.
+POOL = 64
+#: Where conversations are searched, too, so many chunks of notes are in the pool however many conversations match.
+_NOTES = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Chunk numbers, best first, that a search scores in full; `cosines` of those that have a vector."""
+
+    words: Sequence[int] = ()
+    nearest: Sequence[int] = ()
+    cosines: Mapping[int, float] = field(default_factory=dict)
+
+    def explained(self) -> dict[str, Any]:
+        """How many chunks each leg found, JSON-ready."""
+        return {"words": len(self.words), "vectors": len(self.nearest)}
+
+
+class Legs:
+    """Both legs over one index. Synchronous and thread-safe."""
+
+    def __init__(self, reader: Reader, vectors: VectorCache, corpus: Corpus, candidate_multiplier: int) -> None:
+        self._reader = reader
+        self._vectors = vectors
+        self._candidate_multiplier = candidate_multiplier
+        self._has_sessions = any(root.kind is Kind.SESSION for root in corpus.roots)
+
+    def size(self, query: Query) -> int:
+        """How many chunks each leg may find."""
+        return max(POOL, self._candidate_multiplier * query.max_results)
+
+    def words(self, query: Query) -> list[int]:
+        """Chunks that hold words of the query."""
+        if query.mode is Mode.VSEARCH:
+            return []
+        with self._reader.lease(query.deadline_at) as lease:
+            return self.words_in(lease, query)
+
+    def words_in(self, lease: Lease, query: Query) -> list[int]:
+        """Chunks that hold words of the query, whatever its mode."""
+        terms = query_terms(query.text)
+        found = keyword_candidates(lease, terms, self.size(query), Filter.of(query))
+        if self._is_mixed(query):
+            found += keyword_candidates(lease, terms, _NOTES, Filter.of(_of_notes(query)))
+        return list(dict.fromkeys(found))
+
+    def nearest(self, query: Query, vector: Vectors | None) -> dict[int, float]:
+        """Chunks nearest to a query's vector, best first, with their cosines."""
+        if vector is None:
+            return {}
+        with self._reader.lease(query.deadline_at) as lease:
+            if not lease.facts.vectors:
+                return {}
+            matrix = self._vectors.matrix(lease)
+            found = dict(matrix.nearest(vector, self.size(query), Filter.of(query).allowed(lease)))
+            if self._is_mixed(query):
+                found |= dict(matrix.nearest(vector, _NOTES, Filter.of(_of_notes(query)).allowed(lease)))
+            return found
+
+    def pool(
+        self, lease: Lease, query: Query, words: Sequence[int], near: Mapping[int, float], vector: Vectors | None
+    ) -> Pool:
+        """Both legs together, with the cosines of what only the words found."""
+        if query.mode is Mode.VSEARCH and not near:
+            # Vectors alone were asked for and there are none: keywords are better than nothing, and are told.
+            words = self.words_in(lease, query)
+        cosines = dict(near)
+        if vector is not None and lease.facts.vectors:
+            cosines |= self._vectors.matrix(lease).cosines(vector, words)
+        return Pool(words, list(near), cosines)
+
+    def chosen(self, query: Query, pool: Pool) -> list[int]:
+        """The chunks of both legs in the order of their ranks."""
+        notes = 2 * _NOTES if self._is_mixed(query) else 0
+        return fused((pool.words, pool.nearest), self.size(query) + notes)
+
+    def _is_mixed(self, query: Query) -> bool:
+        """Whether conversations could fill every place of the pool."""
+        return self._has_sessions and query.sources == frozenset(Source)
+
+
+def _of_notes(query: Query) -> Query:
+    return replace(query, sources=frozenset({Source.MEMORY}))

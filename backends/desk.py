@@ -1,0 +1,271 @@
+"""The files of one search, laid side by side: every window of their lines scored at once, and taken best first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from pathlib import PurePosixPath
+
+import numpy as np
+
+from backends.annotations import importances
+from backends.base import Mode, Query
+from backends.corpus import Located, read_text
+from backends.dates import day_of_file
+from backends.lines import Lines
+from backends.meaning import Meaning, Place, SheetMeaning
+from backends.ordering import LOWEST_FACTOR, Ranking, Statement, age_factor
+from backends.relevance import Floats, Question, blend, keyword_parts
+from backends.tokens import content_words, normalize
+from backends.windows import NEAR_LINES, Flags, Rows, Sheet, Spans
+
+#: Files beyond this size are not memory: the indexer lists them as skipped, and reading stops there.
+MAX_FILE_BYTES = 8 * 1024 * 1024
+#: The relevance of a file that was asked for by its name: whole path, base name, stem. Above all that only mentions it.
+NAMED = (1.0, 0.995, 0.99)
+
+
+class Asked:
+    """One search as every file of it sees it."""
+
+    def __init__(self, query: Query, question: Question, ranking: Ranking, meaning: Meaning | None) -> None:
+        self.query = query
+        self.question = question
+        self.ranking = ranking
+        self.meaning = meaning
+        self.by_words = query.mode is not Mode.VSEARCH
+        #: The question as it would stand in a path.
+        self.name = normalize(query.text.strip().strip("\"'`"))
+
+
+class File:
+    """One file in one search, read when it is needed."""
+
+    def __init__(self, located: Located, asked: Asked) -> None:
+        self.located = located
+        self.name = asked.question.name_shares(located.relative.rpartition(".")[0])
+        self._asked = asked
+        #: Lines (1-based, inclusive) that were shown.
+        self.shown: list[tuple[int, int]] = []
+
+    def was_shown(self, line: int) -> bool:
+        """Whether a line is part of a hit already."""
+        return any(first <= line <= last for first, last in self.shown)
+
+    def name_words(self) -> list[str]:
+        """The words of the question that the name holds."""
+        return [self._asked.question.terms[term].text for term in self.name]
+
+    @cached_property
+    def lines(self) -> Lines | None:
+        """The file as it is on disk, None when it is gone or unreadable."""
+        try:
+            return Lines(read_text(self.located, max_bytes=MAX_FILE_BYTES))
+        except OSError:
+            return None
+
+    @cached_property
+    def named(self) -> float:
+        """The relevance that the question's being this file's name gives, 0 for any other question."""
+        shown = normalize(self.located.path)
+        if not self._asked.name or self._asked.name not in shown:
+            return 0.0
+        path = PurePosixPath(shown)
+        names = zip((shown, path.name, path.stem), NAMED, strict=True)
+        return next((score for name, score in names if name == self._asked.name), 0.0)
+
+    @cached_property
+    def day(self) -> date | None:
+        """The day that the file speaks of."""
+        return day_of_file(self.located)
+
+    @cached_property
+    def age(self) -> float:
+        """The share of its relevance that its age leaves it."""
+        half_life = self._asked.ranking.half_life_days
+        return 1.0 if half_life is None else age_factor(self.day, self._asked.query.today, half_life)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Consecutive lines of a file from number `first` on, with the places that an engine pointed at among them."""
+
+    file: File
+    first: int
+    lines: Sequence[str]
+    places: Sequence[Place]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Lines `first..last` of a file. `rank` is what they are ordered by, `score` their relevance without `factor`."""
+
+    file: File
+    first: int
+    last: int
+    lines: Sequence[str]
+    cut: tuple[int, int] | None
+    rank: float
+    score: float
+    text_score: float | None
+    vector_score: float | None
+    factor: float
+    words: tuple[str, ...]
+    marked: tuple[int, ...]
+
+
+class Desk:
+    """Stretches side by side, with a score for every window of them that was not shown yet."""
+
+    def __init__(self, stretches: Sequence[Stretch], asked: Asked) -> None:
+        self._asked = asked
+        self._stretches = stretches
+        # Blank rows between stretches, as many as are looked at around a window.
+        self._starts: list[int] = []
+        lines: list[str] = []
+        for stretch in stretches:
+            self._starts.append(len(lines))
+            lines += stretch.lines
+            lines += [""] * NEAR_LINES
+        self._sheet = Sheet(lines, asked.question, asked.query.max_chars)
+        self._of_row = np.repeat(np.arange(len(stretches)), [len(each.lines) + NEAR_LINES for each in stretches])
+        self._meaning = self._laid_meaning()
+        self._names = self._laid_names()
+        self._factors = self._laid_factors()
+        self._spans = self._sheet.spans(self._separators())
+        self._of = self._of_row[self._spans.first]
+        self._scores = np.zeros((4, len(self._spans)), np.float32)
+        self._statements: dict[tuple[int, int], Statement] = {}
+        self._score(np.arange(len(self._spans)))
+
+    def _separators(self) -> Flags:
+        closed = np.zeros(len(self._sheet.lines), bool)
+        for start, stretch in zip(self._starts, self._stretches, strict=True):
+            closed[start + len(stretch.lines) : start + len(stretch.lines) + NEAR_LINES] = True
+        return closed
+
+    def _laid_meaning(self) -> SheetMeaning:
+        meaning = SheetMeaning(self._sheet, self._asked.meaning)
+        for start, stretch in zip(self._starts, self._stretches, strict=True):
+            for place in stretch.places:
+                meaning.lay(start + place.first - stretch.first, place)
+        meaning.ready()
+        return meaning
+
+    def _laid_names(self) -> Floats:
+        names = np.zeros((len(self._stretches), len(self._asked.question.terms)), np.float32)
+        for at, stretch in enumerate(self._stretches):
+            for term, share in stretch.file.name.items():
+                names[at, term] = share
+        return names
+
+    def _laid_factors(self) -> Floats:
+        """What the age of each file and the importance of each row leave of its relevance."""
+        factors = np.array([stretch.file.age for stretch in self._stretches], np.float32)[self._of_row]
+        for start, stretch in zip(self._starts, self._stretches, strict=True):
+            if any("importance:" in line for line in stretch.lines):
+                for said in importances(stretch.lines):
+                    factors[start + said.first - 1 : start + said.last] *= np.float32(said.factor)
+        floored: Floats = np.maximum(factors, np.float32(LOWEST_FACTOR))
+        return floored
+
+    def _score(self, at: Rows) -> None:
+        """Score the windows number `at`: their rank, relevance, keyword part and vector part."""
+        if not len(at):
+            return
+        spans, asked = Spans(self._spans.first[at], self._spans.last[at]), self._asked
+        text = self._keyword_parts(spans, at) if asked.by_words else None
+        vector, alone = self._meaning.of(spans)
+        score = blend(text, vector, asked.ranking.weights)
+        eligible = (score >= asked.query.min_score) & (score > 0) & (alone if text is None else alone | (text > 0))
+        factor = self._sheet.strongest(self._factors, spans) if (self._factors != 1.0).any() else np.float32(1.0)
+        self._scores[0, at] = np.where(eligible, score * factor, 0.0)
+        self._scores[1, at], self._scores[2, at], self._scores[3, at] = score, np.nan if text is None else text, vector
+
+    def _keyword_parts(self, spans: Spans, at: Rows) -> Floats:
+        return keyword_parts(self._asked.question, self._sheet.found(spans, self._names[self._of[at]]))
+
+    def best(self, allowed: Callable[[File], bool] | None = None) -> int | None:
+        """The number of the best window, of files that are `allowed`. None when nothing relevant is left."""
+        ranks = self._scores[0]
+        if not len(ranks):
+            return None
+        if allowed is not None:
+            ranks = ranks * np.array([allowed(stretch.file) for stretch in self._stretches])[self._of]
+        at = _middle(ranks, int(np.argmax(ranks)), self._of)
+        return at if ranks[at] > 0 else None
+
+    def rank(self, at: int) -> float:
+        """What window number `at` is ordered by."""
+        return float(self._scores[0, at])
+
+    def file(self, at: int) -> File:
+        """The file of window number `at`."""
+        return self._stretches[int(self._of[at])].file
+
+    def best_of_each(self) -> list[int]:
+        """The best window of every stretch that has a relevant one left."""
+        borders = np.searchsorted(self._of, np.arange(len(self._stretches) + 1))
+        pairs = zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True)
+        tops = [first + int(np.argmax(self._scores[0, first:last])) for first, last in pairs if last > first]
+        return [at for at in tops if self._scores[0, at] > 0]
+
+    def statement(self, at: int) -> Statement:
+        """What the marked lines of a window say, for comparing it with others."""
+        rows = int(self._spans.first[at]), int(self._spans.last[at])
+        if rows not in self._statements:
+            words = content_words("\n".join(self._sheet.lines[row] for row in self._sheet.marked(*rows)))
+            asked = frozenset(self._sheet.terms_in(*rows))
+            self._statements[rows] = Statement(self.file(at).day, frozenset(words), asked, float(self._scores[1, at]))
+        return self._statements[rows]
+
+    def take(self, at: int) -> Passage:
+        """Take the lines of a window, widened to what is free around them; what is left of others is scored again."""
+        passage = self._passage(at)
+        first, last = int(self._spans.first[at]), int(self._spans.last[at])
+        begin, end = self._spans.first, self._spans.last
+        self._scores[0, (begin >= first) & (begin <= last)] = 0.0
+        cut = np.flatnonzero((begin < first) & (end >= first))
+        self._spans.last[cut] = self._sheet.shortened(Spans(begin[cut], end[cut]), first).last
+        self._score(cut[self._scores[0, cut] > 0])
+        return passage
+
+    def _passage(self, at: int) -> Passage:
+        stretch = self._stretches[int(self._of[at])]
+        first, last = int(self._spans.first[at]), int(self._spans.last[at])
+        number = stretch.first - self._starts[int(self._of[at])]
+        rank, score, text, vector = self._scores[:, at].tolist()
+        terms = self._asked.question.terms
+        return Passage(
+            file=stretch.file,
+            first=first + number,
+            last=last + number,
+            lines=self._sheet.lines[first : last + 1],
+            cut=self._sheet.cut(first),
+            rank=rank,
+            score=score,
+            text_score=_known(text),
+            vector_score=_known(vector),
+            factor=rank / score,
+            words=tuple(terms[term].text for term in self._sheet.terms_in(first, last)),
+            marked=tuple(row + number for row in self._sheet.marked(first, last)),
+        )
+
+    def drop(self, file: File) -> None:
+        """Take a file off the desk."""
+        gone = [stretch.file is file for stretch in self._stretches]
+        self._scores[0, np.array(gone)[self._of]] = 0.0
+
+
+def _middle(ranks: Floats, best: int, of: Rows) -> int:
+    """Of neighbouring windows that are as good as the best one the middle: it shows the answer with what is around."""
+    end = best
+    while end + 1 < len(ranks) and ranks[end + 1] >= ranks[best] - 1e-6 and of[end + 1] == of[best]:
+        end += 1
+    return (best + end) // 2
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value

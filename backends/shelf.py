@@ -1,0 +1,228 @@
+"""The hits of one search, one after another: the best passage of all files that may hold it, as it stands on disk."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from backends.base import Hit
+from backends.candidates import Prospect, on_disk, remembered
+from backends.corpus import Kind, split_lines
+from backends.desk import Asked, Desk, File, Passage, Stretch
+from backends.lines import Lines
+from backends.ordering import ABOUT_EQUAL, Statement
+
+#: So many files are laid out at once, those first of which most is expected.
+_BATCH = 12
+#: One place in so many is for notes when conversations are searched, too, as long as a note is relevant.
+_PLACES_PER_NOTE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Top:
+    """A window that may be taken: its desk, its number there, and what it is ordered by."""
+
+    desk: Desk
+    at: int
+    rank: float
+
+    @property
+    def file(self) -> File:
+        return self.desk.file(self.at)
+
+    @property
+    def statement(self) -> Statement:
+        return self.desk.statement(self.at)
+
+
+class Shelf:
+    """Gives the hits of files, best first. `left_out` counts the files that gave none, by reason."""
+
+    def __init__(self, waiting: Sequence[Prospect], asked: Asked, left_out: Counter[str]) -> None:
+        self._asked = asked
+        self._left_out = left_out
+        self._waiting = list(waiting)
+        self._laid: dict[File, Prospect] = {}
+        self._desks: list[Desk] = []
+        self._named = sorted((each.file for each in waiting if each.file.named), key=lambda file: -file.named)
+        self._shown: list[tuple[Statement, Hit]] = []
+
+    def hits(self) -> Iterator[Hit]:
+        """Every passage, best first."""
+        while (top := self._next()) is not None:
+            if (hit := self._taken(top)) is not None:
+                yield hit
+
+    def hits_with_room(self) -> Iterator[Hit]:
+        """Every passage, best first, but for a note in every third place that conversations have not left one."""
+        places = notes = 0
+        while (top := self._next()) is not None:
+            wants_note = notes < (places + 1) // _PLACES_PER_NOTE
+            if wants_note and not _is_note(top.file):
+                top = self._next(_is_note) or top
+            if (hit := self._taken(top)) is not None:
+                places, notes = places + 1, notes + (hit.kind is not Kind.SESSION)
+                yield hit
+
+    def _next(self, allowed: Callable[[File], bool] | None = None) -> _Top | None:
+        """The best window that is left. What may hold a better one is laid out first, one batch before each."""
+        best, looked = self._best(allowed), False
+        while self._waiting and (best is None or (not looked and self._waiting[0].expected >= best.rank)):
+            looked = best is not None and self._waiting[0].expected < math.inf
+            self._lay_out()
+            best = self._best(allowed)
+        return (self._best_named() if allowed is None else None) or best
+
+    def _best_named(self) -> _Top | None:
+        """The best window of the file that was asked for by its name."""
+        while self._named:
+            if (top := self._best(self._named[0].__eq__)) is not None:
+                return top
+            self._named.pop(0)
+        return None
+
+    def _best(self, allowed: Callable[[File], bool] | None) -> _Top | None:
+        tops = [_Top(desk, at, desk.rank(at)) for desk in self._desks if (at := desk.best(allowed)) is not None]
+        return max(tops, key=lambda top: top.rank, default=None)
+
+    def _lay_out(self) -> None:
+        batch, self._waiting = self._waiting[:_BATCH], self._waiting[_BATCH:]
+        stretches: list[Stretch] = []
+        for prospect in batch:
+            self._laid[prospect.file] = prospect
+            stretches += remembered(prospect) or self._from_disk(prospect)
+        if stretches:
+            self._desks.append(Desk(stretches, self._asked))
+
+    def _from_disk(self, prospect: Prospect) -> list[Stretch]:
+        if prospect.file.lines is None:
+            self._left_out["gone"] += 1
+        return list(on_disk(prospect, self._asked))
+
+    def _taken(self, top: _Top) -> Hit | None:
+        """The window as a hit, or a newer statement of the same fact; None where the file says otherwise by now."""
+        named = self._named.pop(0).named if self._named and self._named[0] is top.file else 0.0
+        top = top if named else self._newest(top)
+        statement, passage = top.statement, top.desk.take(top.at)
+        lines = passage.file.lines
+        if lines is None or not _still_there(passage, lines):
+            self._lay_anew(passage.file)
+            return None
+        hit = self._behind_newer(self._hit(passage, lines, named), statement)
+        self._shown.append((statement, hit))
+        return hit
+
+    def _lay_anew(self, file: File) -> None:
+        for desk in self._desks:
+            desk.drop(file)
+        stretches = self._from_disk(self._laid[file])
+        if stretches:
+            self._desks.append(Desk(stretches, self._asked))
+
+    def _newest(self, top: _Top) -> _Top:
+        """A newer statement of the same fact, about as relevant, goes first."""
+        day = top.file.day
+        if day is None:
+            return top
+        newer = [
+            other
+            for desk in self._desks
+            for other in (_Top(desk, at, desk.rank(at)) for at in desk.best_of_each())
+            if other.rank >= top.rank - ABOUT_EQUAL
+            and (other.file.day or day) > day
+            and other.statement.outdates(top.statement)
+        ]
+        return max(newer, key=lambda other: (other.file.day, other.rank), default=top)
+
+    def _behind_newer(self, hit: Hit, statement: Statement) -> Hit:
+        """A hit that stands behind a newer word on the same fact says so, and is not more relevant than that."""
+        newer = next((shown for said, shown in self._shown if said.outdates(statement)), None)
+        if newer is None:
+            return hit
+        return replace(hit, score=min(hit.score, newer.score), newer=f"{newer.path}#L{newer.start_line}")
+
+    def _hit(self, passage: Passage, lines: Lines, named: float) -> Hit:
+        first, last = _widened(passage, lines, self._asked.query.max_chars)
+        passage.file.shown.append((first, last))
+        located = passage.file.located
+        text = "\n".join(split_lines(lines.text(first, last)))
+        return Hit(
+            root=located.root.name,
+            relative=located.relative,
+            path=located.path,
+            kind=located.root.kind,
+            trusted=located.root.trusted,
+            start_line=first,
+            end_line=last,
+            snippet=text[slice(*passage.cut)] if passage.cut else text,
+            score=named or min(1.0, passage.rank),
+            text_score=passage.text_score,
+            vector_score=passage.vector_score,
+            partial=passage.cut is not None,
+            explain=_explained(passage, named=bool(named)) if self._asked.query.explain else None,
+        )
+
+    def count_silent(self, hits: Sequence[Hit]) -> None:
+        """Count the files that gave none of these hits and had no other reason."""
+        shown = {hit.path for hit in hits}
+        relevant = {desk.file(at).located.path for desk in self._desks for at in desk.best_of_each()}
+        laid = {file.located.path for file in self._laid}
+        self._left_out["lowerThanTheHits"] += len(self._waiting) + len(relevant - shown)
+        self._left_out["belowMinScore"] += len(laid - relevant - shown) - self._left_out["gone"]
+
+
+def _is_note(file: File) -> bool:
+    return file.located.root.kind is not Kind.SESSION
+
+
+def _still_there(passage: Passage, lines: Lines) -> bool:
+    return split_lines(lines.text(passage.first, passage.last)) == list(passage.lines)
+
+
+def _widened(passage: Passage, lines: Lines, max_chars: int) -> tuple[int, int]:
+    """The lines of a passage with free ones after and before it in turn while they fit, and no blank ones at its ends.
+
+    An engine that remembers a place does not know what stands beyond its borders.
+    """
+    left = max_chars - lines.length(passage.first, passage.last)
+    if passage.cut or left <= 0:
+        return passage.first, passage.last
+    low, high = lines.around(passage.first, passage.last, left)
+    above = split_lines(lines.text(low, passage.first - 1))[::-1] if low < passage.first else []
+    below = split_lines(lines.text(passage.last + 1, high))
+    up = down = 0
+    growing = True
+    while growing:
+        growing = False
+        if down < len(below) and len(below[down]) < left and not passage.file.was_shown(passage.last + down + 1):
+            left, down, growing = left - len(below[down]) - 1, down + 1, True
+        if up < len(above) and len(above[up]) < left and not passage.file.was_shown(passage.first - up - 1):
+            left, up, growing = left - len(above[up]) - 1, up + 1, True
+    while down and not below[down - 1].strip():
+        down -= 1
+    while up and not above[up - 1].strip():
+        up -= 1
+    return passage.first - up, passage.last + down
+
+
+def _explained(passage: Passage, *, named: bool) -> dict[str, Any]:
+    reason = "name" if named else "words" if passage.words else "meaning"
+    day = passage.file.day
+    return {
+        "relevance": round(passage.score, 4),
+        "textScore": _rounded(passage.text_score),
+        "vectorScore": _rounded(passage.vector_score),
+        "factor": round(passage.factor, 4),
+        "decay": round(passage.file.age, 4),
+        "day": day.isoformat() if day else None,
+        "matchedWords": list(passage.words),
+        "nameWords": list(passage.file.name_words()),
+        "window": {"reason": reason, "lines": list(passage.marked)},
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
