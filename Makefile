@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # OPENBLAS threads cost memory and help nothing at this size.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: setup run test check bench chaos-qmd qmd clean
+.PHONY: setup run test check bench quality chaos-qmd qmd clean
 
 setup: $(VENV)/.ready
 
@@ -31,6 +31,10 @@ check: setup
 
 bench: setup qmd
 	@$(BIN)/python -m tests.bench
+
+# What is found, against what is recorded. More: python -m tests.quality --failures, --record, --engine qmd.
+quality: setup
+	@$(BIN)/python -m tests.quality
 
 # Ten minutes of searches while qmd hangs, dies, floods, lies and locks; `make test` has the short form.
 chaos-qmd: setup
