@@ -213,12 +213,13 @@ class Desk:
         return [at for at in tops if self._scores[0, at] > 0]
 
     def statement(self, at: int) -> Statement:
-        """What the marked lines of a window say, for comparing it with others."""
+        """What a window says in its best line, for comparing it with others."""
         rows = int(self._spans.first[at]), int(self._spans.last[at])
         if rows not in self._statements:
-            words = content_words("\n".join(self._sheet.lines[row] for row in self._sheet.marked(*rows)))
-            asked = frozenset(self._sheet.terms_in(*rows))
-            self._statements[rows] = Statement(self.file(at).day, frozenset(words), asked, float(self._scores[1, at]))
+            row = self._sheet.strongest_row(*rows)
+            words = frozenset(content_words(self._sheet.lines[row]))
+            asked = {term: float(self._asked.question.masses[term]) for term in self._sheet.terms_in(row, row)}
+            self._statements[rows] = Statement(self.file(at).day, words, asked, float(self._scores[1, at]))
         return self._statements[rows]
 
     def take(self, at: int) -> Passage:

@@ -6,7 +6,7 @@ Their age, their importance, a newer word on the same fact, and whether they onl
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence, Set
+from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -19,8 +19,10 @@ LOWEST_FACTOR = 0.2
 MMR_CANDIDATES = 48
 #: Two statements are on the same fact when they are about equally relevant,
 ABOUT_EQUAL = 0.15
-# and share so much of the shorter one's words.
-_SAME_FACT = 0.5
+# the newer one holds so much of what the older one holds of the question,
+_SAME_QUESTION = float(__import__("os").environ.get("SQ","0.6"))
+# and they share so much of the shorter one's words.
+_SAME_FACT = float(__import__("os").environ.get("SF","0.34"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +52,15 @@ def age_factor(day: date | None, today: date | None, half_life_days: float | Non
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What decides whether two passages state the same fact: the day, the words, the terms asked for, the relevance."""
+    """What decides whether two passages state the same fact.
+
+    The day, the words of the line that answers best, what it holds of the question (term: share of its information),
+    and the relevance.
+    """
 
     day: date | None
     words: frozenset[str]
-    asked: frozenset[int]
+    asked: Mapping[int, float]
     score: float
 
     def outdates(self, other: Statement) -> bool:
@@ -63,10 +69,14 @@ class Statement:
             self.day is not None
             and other.day is not None
             and self.day > other.day
-            and self.asked >= other.asked
             and self.score >= other.score - ABOUT_EQUAL
+            and _mass(self.asked, other.asked) >= _SAME_QUESTION * _mass(other.asked, other.asked)
             and _overlap(self.words, other.words) >= _SAME_FACT
         )
+
+
+def _mass(asked: Mapping[int, float], terms: Container[int]) -> float:
+    return math.fsum(share for term, share in asked.items() if term in terms)
 
 
 def _overlap(first: Set[str], second: Set[str]) -> float:

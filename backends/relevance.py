@@ -231,7 +231,12 @@ def inverse_frequency(documents: int, frequency: int) -> float:
 
 
 def _mass(term: Term, statistics: Statistics) -> float:
-    return sum(inverse_frequency(statistics.documents, statistics.frequency(key)) for key in term.keys)
+    frequencies = [statistics.frequency(key) for key in term.keys]
+    mass = term.weight * sum(inverse_frequency(statistics.documents, frequency) for frequency in frequencies)
+    return mass * UNKNOWN_PAIR if not term.bounded and not any(frequencies) else mass
+
+
+UNKNOWN_PAIR = float(__import__("os").environ.get("UP","1"))
 
 
 def _by_start(occurrence: Occurrence) -> int:

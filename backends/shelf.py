@@ -6,6 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from operator import is_
 from typing import Any
 
 from backends.base import Hit
@@ -79,7 +81,7 @@ class Shelf:
     def _best_named(self) -> _Top | None:
         """The best window of the file that was asked for by its name."""
         while self._named:
-            if (top := self._best(self._named[0].__eq__)) is not None:
+            if (top := self._best(partial(is_, self._named[0]))) is not None:
                 return top
             self._named.pop(0)
         return None

@@ -1,10 +1,14 @@
-"""Porter's stemmer, so that "painting", "painted" and "paints" are one word in English notes."""
+"""Stems by script: "painting", "painted" and "paints" are one word in English notes, as are Russian cases."""
 
 from __future__ import annotations
 
+import re
 import threading
 
 import snowballstemmer
+
+
+_CYRILLIC = re.compile("[\u0400-\u045f]+")
 
 
 class _Stemmers(threading.local):
@@ -12,11 +16,16 @@ class _Stemmers(threading.local):
 
     def __init__(self) -> None:
         self.porter = snowballstemmer.stemmer("porter")
+        self.russian = snowballstemmer.stemmer("russian")
 
 
 _stemmers = _Stemmers()
 
 
 def stem(word: str) -> str:
-    """The stem of a lower-case ASCII word of at least three letters; shorter words stay."""
-    return str(_stemmers.porter.stemWord(word)) if len(word) > 2 else word
+    """The stem of a lower-case word of ASCII or Cyrillic letters, which it begins with; other words stay."""
+    if len(word) < 3:
+        return word
+    if word.isascii():
+        return str(_stemmers.porter.stemWord(word))
+    return str(_stemmers.russian.stemWord(word)) if _CYRILLIC.fullmatch(word) else word

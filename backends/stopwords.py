@@ -50,15 +50,48 @@ _LISTS = {
 }
 STOP_WORDS: dict[str, frozenset[str]] = {language: frozenset(words.split()) for language, words in _LISTS.items()}
 
+#: Words that ask and act without a subject of their own: they may stand in an answer, and seldom have to.
+_WEAK_LISTS = {
+    "en": """actually already around big call called come comes coming different do doing done else ever every everything
+        exactly find found get gets getting go goes going gone good got happen happened happens happening ha keep kind
+        know known last long lot look looking made make makes making many mean much name named need needs new next
+        number often ok old one part person plan put really right see seen set show sort start still take taken takes
+        taking tell thing things think time times together try two type use used uses using usually want wants way ways
+        well went work""",
+    "de": """alles bekommen brauche brauchen braucht darf durfen eigentlich etwas finden gehen geht genau gab gehabt
+        gemacht geben gibt gehort heisst jemand kam keinem keinen keiner keines kommen kommt lange liegt mache machen
+        macht mal mehr nehmen neu neue neuen neuer nutzen oft sagen sagt schon soll sollen sollte stand steht tun viel
+        viele wegen wissen wohl wollen beim""",
+    "fr": """aller avons besoin bien chose choses combien dire doit dois faire faut fois long longtemps mettre nom
+        nombre peu peut prendre savoir souvent toujours tout tous trouver utilise va veut voir""",
+    "es": """bien cada cosa cosas cuanta cuantos decir debe dejar hace hacer ir llama llamar lugar mas mismo nombre
+        numero poner puede puedo saber siempre tener tiempo usa usar va ver veces vez hay cuesta""",
+    "ru": """будет быть больше брать взять время давать делать дело зовут идет иметь иметься кому можно надо найти
+        нельзя новыи нужен нужна нужно нужны один около получить потом раз сколько случилось стоит такие такои
+        теперь тогда часто чему""",
+}
+WEAK_WORDS: dict[str, frozenset[str]] = {language: frozenset(words.split()) for language, words in _WEAK_LISTS.items()}
+#: The same for pairs of characters.
+WEAK_PAIRS = frozenset(
+    """多少 多久 几点 时候 地方 东西 需要 可以 现在 应该 告诉 知道 一下 哪里 哪个 哪家 由哪 用哪 怎样 如何 是谁 什么 怎么 为什 发生 生了
+    何時 時ま いつ どこ どの 何か 何が 誰が どう あり なり 使う 使っ 今ど のく くら らい ます した です すか
+    무엇 어디 언제 누구 얼마 몇시 인가 인가 나요 니까 까요 했나 하나 있나 있었 었나 는가 은가 습니 에서 으로 하는 하고""".split()
+)
+
 #: Characters of Chinese and Japanese that ask or join; a pair of them says nothing about the subject.
 PARTICLES = frozenset(
     "的了是在和与有吗呢吧啊呀嘛么什怎哪谁几我你他她它们这那就也都还很要会能可以被把给着过のはがをにでともへやかねよすまたるれいっなだてしさ"
 )
 
 
-def stop_words_of(words: Iterable[str]) -> frozenset[str]:
-    """The list of the language that most of `words` are function words of; empty when none is recognised."""
+def language_of(words: Iterable[str]) -> str | None:
+    """The language that most of `words` are function words of, None when none is recognised."""
     present = set(words)
     counts = {language: len(present & listed) for language, listed in STOP_WORDS.items()}
     best = max(counts, key=lambda language: counts[language])
-    return STOP_WORDS[best] if counts[best] else frozenset()
+    return best if counts[best] else None
+
+
+def stop_words_of(words: Iterable[str]) -> frozenset[str]:
+    """The function words of the language that `words` seem to be of."""
+    return STOP_WORDS.get(language_of(words) or "", frozenset())

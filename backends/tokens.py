@@ -12,17 +12,19 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import pairwise
 
 from backends.stemming import stem
-from backends.stopwords import PARTICLES, stop_words_of
+from backends.stopwords import PARTICLES, STOP_WORDS, WEAK_PAIRS, WEAK_WORDS, language_of, stop_words_of
 
 #: Part of an index's identity: raise it when the same text would give other terms.
-TOKENS_VERSION = 1
+TOKENS_VERSION = 2
 MAX_WORD_CHARS = 64
 MAX_QUERY_TERMS = 48
+#: What a word that asks more than it says counts of its information.
+WEAK_WEIGHT = 0.5
 #: Of a query longer than that, normalised, the beginning is looked for.
 MAX_QUERY_CHARS = 4_000
 #: A longer chain of joined words is pasted text (a base64 block, a URL with its query), and no name of anything.
@@ -57,6 +59,7 @@ class Term:
     keys: tuple[str, ...]
     bounded: bool = True
     identifier: bool = False
+    weight: float = 1.0
 
 
 def normalize(text: str) -> str:
@@ -109,13 +112,13 @@ def _is_dense(character: str) -> bool:
 
 
 def fold(word: str) -> str:
-    """The index term of a normalised word: English endings go, anything but ASCII letters stays as it is."""
+    """The index term of a normalised word: English and Russian endings go."""
     return _folded_word(word) if len(word) <= MAX_WORD_CHARS else word[:MAX_WORD_CHARS]
 
 
 @lru_cache(maxsize=65536)
 def _folded_word(word: str) -> str:
-    return stem(word) if word.isascii() and word.isalpha() else word
+    return stem(word) if word.isalpha() else word
 
 
 def index_terms(text: str) -> list[str]:
@@ -142,10 +145,11 @@ def query_terms(text: str) -> list[Term]:
     Words of grammar go unless nothing else is there. Operators, quotes and dashes are text like any other.
     """
     normalized = _normalized_query(text)
-    stop = stop_words_of(pieces(normalized))
+    language = language_of(pieces(normalized)) or ""
     every = _all_terms(normalized)
-    content = [term for term in every if not _is_grammar(term, stop)]
-    return list(dict.fromkeys(content or every))[:MAX_QUERY_TERMS]
+    content = [term for term in every if not _is_grammar(term, _folded(STOP_WORDS.get(language, frozenset())))]
+    weak = _folded(WEAK_WORDS.get(language, frozenset()))
+    return [_weighted(term, weak) for term in dict.fromkeys(content or every)][:MAX_QUERY_TERMS]
 
 
 def content_words(text: str) -> list[str]:
@@ -192,9 +196,13 @@ def _plain_terms(text: str) -> list[Term]:
 def _is_grammar(term: Term, stop: frozenset[str]) -> bool:
     if term.identifier:
         return False
-    if not term.bounded:
-        return PARTICLES.issuperset(term.text)
-    return term.text in _folded(stop)
+    return term.text in stop if term.bounded else PARTICLES.issuperset(term.text)
+
+
+def _weighted(term: Term, weak: frozenset[str]) -> Term:
+    if term.identifier or term.text not in (weak if term.bounded else WEAK_PAIRS):
+        return term
+    return replace(term, weight=WEAK_WEIGHT)
 
 
 @lru_cache(maxsize=32)

@@ -183,11 +183,11 @@ class Sheet:
 
     def strongest(self, values: Floats, spans: Spans) -> Floats:
         """The value of the line in each window that covers most of the question, the first of equals."""
-        cover = self._shares @ self._question.masses
-        rows = [
-            first + int(np.argmax(cover[first : last + 1])) for first, last in zip(spans.first, spans.last, strict=True)
-        ]
-        return values[rows]
+        return values[[self.strongest_row(*rows) for rows in zip(spans.first, spans.last, strict=True)]]
+
+    def strongest_row(self, first: int, last: int) -> int:
+        """The row among `first..last` that covers most of the question, the first of equals."""
+        return int(first + np.argmax(self._shares[first : last + 1] @ self._question.masses))
 
     def marked(self, first: int, last: int) -> list[int]:
         """The rows among `first..last` on which a term stands."""
