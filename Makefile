@@ -29,8 +29,9 @@ test: setup qmd
 check: setup
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
+# All parts, or some: make bench PARTS="search memory --sizes 1000,10000"
 bench: setup qmd
-	@$(BIN)/python -m tests.bench
+	@$(BIN)/python -m tests.bench $(PARTS)
 
 # What is found, against what is recorded. More: python -m tests.quality --failures, --record, --engine qmd.
 quality: setup

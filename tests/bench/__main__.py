@@ -1,135 +1,82 @@
-"""`make bench`: a search by every engine and in every state, side by side, with the ratios that are promised.
+"""`make bench`: what the daemon promises in figures, each held against its target; 1 when one is missed.
 
-    python -m tests.bench [--notes 1000,10000] [--spawned 15]
+    python -m tests.bench [part ...] [--sizes 1000,10000] [--spawned 15]
 
-All ways answer the same questions over the same notes in one run, in turn, so that a noisy machine is noisy for
-all of them. What counts are the ratios.
+parts:
+  indexing    chunks a second, and when 2,000 small notes are found
+  unchanged   a sync that finds nothing to do
+  freshness   from an edit to the search that finds it
+  search      a hybrid search at several sizes, against vec0, numpy and FTS5
+  memory      what the daemon and its worker take at these sizes
+  beside      a search while another index is built
+  growth      time and memory against size, in one table
+  qmd         a search through the daemon against qmd itself, warm and spawned
+
+What is compared is asked in turn, in one run, so that a noisy machine is noisy for all of it.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
 
-from tests.bench.asking import Session, direct, spawned
-from tests.bench.conversation import Corpus, corpus
-from tests.bench.timing import Timed, Way, in_turn, verdict
-from tests.running import QMD, Running, real_qmd_path, running
+from tests.bench import against_qmd, beside_a_build, building, engine, freshness, growth, memory, unchanged
+from tests.bench.indexed import Indexed, indexed
 
-BUILTIN, OPEN = "built-in through the socket", "built-in, breaker of qmd open"
-WARM, DIRECT, SPAWNED = "warm resident through the socket", "warm resident, called directly", "qmd, spawned"
-WARM_WORD, SPAWNED_WORD = "one word: warm, through the socket", "one word: qmd search, spawned"
-WARM_AGAINST_SPAWNED = 30
-OPEN_AGAINST_BUILTIN = 1.2
-WARM_AGAINST_DIRECT = 1.5
-#: For reading the files again and cutting the passages, which a direct call leaves to others.
-REREADING_MS = 3.0
-BUILTIN_P50_MS = {10_000: 6.0}
-#: Long enough that the clock is not the limit; the figures are what is looked at.
-TIMEOUT_MS = 60_000
+ALONE = {"indexing": building.run, "unchanged": unchanged.run, "freshness": freshness.run}
+OF_A_SIZE = ("search", "memory", "beside")
+PARTS = (*ALONE, *OF_A_SIZE, "growth", "qmd")
+#: In chunks.
+SIZES = (1000, 10_000, 100_000)
+#: Sizes that only the table of growth shows beside these.
+BETWEEN = (3000, 30_000)
 
 
-def config(workspace: Path, backend: str) -> dict[str, Any]:
-    """The default configuration but for the engine and the time-out."""
-    return {
-        "memory": {
-            "backend": backend,
-            "qmd": {"limits": {"timeoutMs": TIMEOUT_MS}, "update": {"updateTimeoutMs": 600_000, "interval": "6h"}},
-        },
-        "agents": {"defaults": {"workspace": str(workspace), "memorySearch": {"sync": {"onSearch": False}}}},
-    }
-
-
-def measure(folder: Path, asked: Corpus, *, spawns: int, with_qmd: bool) -> Mapping[str, Timed]:
-    """Ask every way in turn."""
-    asked.write(folder / "workspace")
-    with contextlib.ExitStack() as stack:
-
-        def start(name: str, backend: str, path: str | None = None) -> Running:
-            daemon = stack.enter_context(running(folder / name, config(folder / "workspace", backend), path=path))
-            daemon.client.timeout_s = 900
-            daemon.sync("main")
-            return daemon
-
-        # There is no qmd on the path of `broken`: its breaker opens at the first search and stays open.
-        builtin, broken = start("builtin", "builtin"), start("broken", "qmd")
-        qmd = start("qmd", "qmd", real_qmd_path()) if with_qmd else None
-        # Connected only now: a connection on which nothing is asked for some seconds is closed.
-        first = asked.questions[0]
-        ways = [Way(BUILTIN, _warmed_up(builtin, "builtin", first)), Way(OPEN, _warmed_up(broken, "builtin", first))]
-        if qmd is None:
-            return in_turn(ways, asked.questions)
-        warm = _warmed_up(qmd, "qmd", first)
-        ways += [
-            Way(WARM, warm),
-            Way(DIRECT, stack.enter_context(direct(qmd)).search),
-            Way(SPAWNED, lambda question: spawned(qmd, question), most=spawns),
-        ]
-        lookups = [Way(WARM_WORD, warm), Way(SPAWNED_WORD, lambda word: spawned(qmd, word), most=spawns)]
-        return {**in_turn(ways, asked.questions), **in_turn(lookups, asked.words)}
-
-
-def _warmed_up(daemon: Running, engine: str, question: str) -> Callable[[str], Any]:
-    """How to ask a daemon, which has answered once with the engine that is meant."""
-    session = Session(daemon)
-    answered = session.search(question)["backend"]
-    assert answered == engine, answered
-    return session.search
-
-
-def report(notes: int, times: Mapping[str, Timed]) -> bool:
-    """Print the table of one size and say whether the targets were met."""
-    print(f"{notes} notes, one chunk each; whole questions; medians of one run")
-    for way in reversed(times.values()):
-        print(way.row())
-    p50 = {name: way.p50 for name, way in times.items()}
-    ratio = p50[OPEN] / p50[BUILTIN]
-    met = verdict(
-        f"breaker open: {ratio:.2f} times built-in", f"at most {OPEN_AGAINST_BUILTIN}", ratio <= OPEN_AGAINST_BUILTIN
-    )
-    if WARM in p50:
-        met = _report_warm(p50) and met
-    if notes in BUILTIN_P50_MS:
-        limit = BUILTIN_P50_MS[notes]
-        met = verdict(f"built-in p50: {p50[BUILTIN]:.2f} ms", f"at most {limit} ms", p50[BUILTIN] <= limit) and met
-    print(flush=True)
-    return met
-
-
-def _report_warm(p50: Mapping[str, float]) -> bool:
-    limit_ms = WARM_AGAINST_DIRECT * p50[DIRECT] + REREADING_MS
-    met = verdict(
-        f"warm: {p50[WARM]:.2f} ms, directly {p50[DIRECT]:.2f} ms",
-        f"at most {WARM_AGAINST_DIRECT} times plus {REREADING_MS:.0f} ms: {limit_ms:.2f} ms",
-        p50[WARM] <= limit_ms,
-    )
-    for what, slow, fast in (("questions", SPAWNED, WARM), ("one word", SPAWNED_WORD, WARM_WORD)):
-        faster = p50[slow] / p50[fast]
-        fact = f"warm against spawned, {what}: {faster:.1f} times faster"
-        met = verdict(fact, f"{WARM_AGAINST_SPAWNED}", faster >= WARM_AGAINST_SPAWNED) and met
-    return met
-
-
-def main() -> int:
-    """Run every size; 0 when all targets were met."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the parts that were asked for, or all; 0 when all targets were met."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--notes", default="1000,10000")
-    parser.add_argument("--spawned", type=int, default=15)
-    options = parser.parse_args()
-    with_qmd = QMD.exists()
-    if not with_qmd:
-        print("no qmd here (npm is missing): only the built-in engine is measured", file=sys.stderr)
-    met = True
-    for notes in map(int, options.notes.split(",")):
-        with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-            times = measure(Path(folder), corpus(notes), spawns=options.spawned, with_qmd=with_qmd)
-        met = report(notes, times) and met
-    return 0 if met else 1
+    parser.add_argument("parts", nargs="*", metavar="part")
+    parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")])
+    parser.add_argument("--spawned", type=int, default=15, metavar="N", help="how often a qmd is spawned")
+    options = parser.parse_args(arguments)
+    if unknown := {*options.parts} - {*PARTS}:
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    parts = options.parts or PARTS
+    met = [run() for part, run in ALONE.items() if part in parts]
+    met.append(at_sizes({*parts} & {*OF_A_SIZE, "growth"}, options.sizes))
+    if "qmd" in parts:
+        met.append(against_qmd.run(options.sizes, options.spawned))
+    return 0 if all(met) else 1
+
+
+def at_sizes(parts: Collection[str], sizes: Sequence[int] | None) -> bool:
+    """The parts that look at an index of some size, which is built once for all of them."""
+    met, rows = [], []
+    between = BETWEEN if sizes is None and "growth" in parts else ()
+    for size in sorted((*(sizes or SIZES), *between)) if parts else ():
+        with tempfile.TemporaryDirectory(prefix="bench-") as folder, indexed(Path(folder), size) as index:
+            if "growth" in parts:
+                rows.append(growth.measure(index))
+            if size not in between:
+                # In this order: the last one leaves a second index behind.
+                met += [of_a_size(part, size, index) for part in OF_A_SIZE if part in parts]
+    if rows:
+        met.append(growth.report(rows))
+    return all(met)
+
+
+def of_a_size(part: str, size: int, index: Indexed) -> bool:
+    """Measure and print one part over an index."""
+    match part:
+        case "search":
+            return engine.report(size, engine.measure(index))
+        case "memory":
+            return memory.report(size, memory.measure(index))
+        case _:
+            return beside_a_build.report(beside_a_build.measure(index))
 
 
 if __name__ == "__main__":

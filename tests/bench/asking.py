@@ -31,6 +31,12 @@ class Session:
         self._socket.settimeout(120)
         self._socket.connect(str(daemon.client.path))
 
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._socket.close()
+
     def search(self, question: str) -> dict[str, Any]:
         """One search with the default limits."""
         body = json.dumps({"query": question, "sessionKey": "agent:main:main"}).encode()

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cache
 from pathlib import Path
 
 COMMON = (
@@ -29,6 +30,7 @@ SPEAKERS = ("Maya", "Tom", "Ines", "Ravi")
 ASKED = ("when did", "what did", "why does", "how was", "who told", "where is")
 
 
+@cache
 def vocabulary(size: int = VOCABULARY) -> list[str]:
     """The common words, then pronounceable ones that no dictionary holds, most frequent first."""
     syllables = ["".join(parts) for parts in itertools.product(ONSETS, VOWELS, CODAS)]
@@ -54,12 +56,12 @@ class Corpus:
             path.write_text(text, encoding="utf-8")
 
 
-def corpus(notes: int, *, questions: int = 200, seed: int = 7) -> Corpus:
-    """`notes` files of some turns each (one chunk a file) and `questions` questions."""
+def corpus(notes: int, *, talks: int = 1, questions: int = 200, seed: int = 7) -> Corpus:
+    """`notes` files and `questions` questions. A talk is 6 to 10 turns, about 1,100 characters, less than a chunk."""
     draw = random.Random(seed)
     words = vocabulary()
     weights = list(itertools.accumulate(1 / rank for rank in range(1, len(words) + 1)))
-    files = [_note(number, _turns(draw, words, weights)) for number in range(notes)]
+    files = [_note(number, _turns(draw, words, weights, talks)) for number in range(notes)]
     asked = [_question(draw, files) for _ in range(questions)]
     return Corpus(files, asked, [_word(draw, files) for _ in range(questions)])
 
@@ -70,8 +72,8 @@ def _word(draw: random.Random, files: list[tuple[str, str]]) -> str:
     return max(re.findall(r"\w+", draw.choice(text.splitlines()[2:])), key=len)
 
 
-def _turns(draw: random.Random, words: list[str], weights: list[float]) -> Iterator[str]:
-    for _ in range(draw.randint(6, 10)):
+def _turns(draw: random.Random, words: list[str], weights: list[float], talks: int) -> Iterator[str]:
+    for _ in range(sum(draw.randint(6, 10) for _ in range(talks))):
         spoken = draw.choices(words, cum_weights=weights, k=draw.randint(12, 28))
         yield f"- {draw.choice(SPEAKERS)}: {' '.join(spoken).capitalize()}."
 
