@@ -18,6 +18,7 @@ What is compared is asked in turn, in one run, so that a noisy machine is noisy 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from collections.abc import Collection, Sequence
@@ -37,7 +38,8 @@ BETWEEN = (3000, 30_000)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the parts that were asked for, or all; 0 when all targets were met."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("python -m tests.bench", description=__doc__, formatter_class=raw)
     parser.add_argument("parts", nargs="*", metavar="part")
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")])
     parser.add_argument("--spawned", type=int, default=15, metavar="N", help="how often a qmd is spawned")
@@ -45,11 +47,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown := {*options.parts} - {*PARTS}:
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
     parts = options.parts or PARTS
+    print(_machine())
     met = [run() for part, run in ALONE.items() if part in parts]
     met.append(at_sizes({*parts} & {*OF_A_SIZE, "growth"}, options.sizes))
     if "qmd" in parts:
         met.append(against_qmd.run(options.sizes, options.spawned))
+    print(_machine())
     return 0 if all(met) else 1
+
+
+def _machine() -> str:
+    """What the figures must be read with: somebody else's load slows all of them."""
+    return f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}\n"
 
 
 def at_sizes(parts: Collection[str], sizes: Sequence[int] | None) -> bool:

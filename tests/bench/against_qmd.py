@@ -63,7 +63,7 @@ def measure(folder: Path, asked: Corpus, *, spawns: int, with_qmd: bool) -> Mapp
 
 def report(notes: int, times: Mapping[str, Timed]) -> bool:
     """Print the table of one size and say whether the targets were met."""
-    print(f"{notes} notes, one chunk each; whole questions; medians of one run")
+    print(f"qmd: {notes:,} notes, one chunk each; whole questions")
     for way in reversed(times.values()):
         print(way.row())
     p50 = {name: way.p50 for name, way in times.items()}
