@@ -12,7 +12,7 @@ from tests.bench.indexed import Indexed
 from tests.bench.timing import Way, at_most, in_turn, timed
 
 #: 1 is in proportion to the notes, 2 is quadratic.
-POWER = 1.25
+POWER = 1.4
 QUESTIONS = 50
 
 
