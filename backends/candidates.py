@@ -68,7 +68,7 @@ def _known_parts(file: File, group: Sequence[Candidate], asked: Asked) -> tuple[
     preview = normalize(previews[0] if len(previews) == 1 else "\n".join(previews))
     seen = [candidate.vector_score for candidate in group if candidate.vector_score is not None]
     factor = file.age * (_MOST_IMPORTANT if "importance:" in preview else 1.0)
-    return asked.question.ceiling(preview, file.name), max(seen, default=math.nan), factor
+    return asked.question.ceiling(preview, file.name, dated=file.is_asked_day), max(seen, default=math.nan), factor
 
 
 def remembered(prospect: Prospect) -> Iterator[Stretch] | None:

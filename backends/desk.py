@@ -45,7 +45,9 @@ class File:
 
     def __init__(self, located: Located, asked: Asked) -> None:
         self.located = located
-        self.name = asked.question.name_shares(located.relative.rpartition(".")[0])
+        stem = located.relative.rpartition(".")[0]
+        self.name = asked.question.name_shares(stem)
+        self.is_asked_day = asked.question.is_asked_day(stem)
         self._asked = asked
         #: Lines (1-based, inclusive) that were shown.
         self.shown: list[tuple[int, int]] = []
@@ -133,6 +135,7 @@ class Desk:
         self._of_row = np.repeat(np.arange(len(stretches)), [len(each.lines) + NEAR_LINES for each in stretches])
         self._meaning = self._laid_meaning()
         self._names = self._laid_names()
+        self._dated = np.array([stretch.file.is_asked_day for stretch in stretches], np.float32)
         self._factors = self._laid_factors()
         self._spans = self._sheet.spans(self._separators())
         self._of = self._of_row[self._spans.first]
@@ -185,7 +188,8 @@ class Desk:
         self._scores[1, at], self._scores[2, at], self._scores[3, at] = score, np.nan if text is None else text, vector
 
     def _keyword_parts(self, spans: Spans, at: Rows) -> Floats:
-        return keyword_parts(self._asked.question, self._sheet.found(spans, self._names[self._of[at]]))
+        files = self._of[at]
+        return keyword_parts(self._asked.question, self._sheet.found(spans, self._names[files], self._dated[files]))
 
     def best(self, allowed: Callable[[File], bool] | None = None) -> int | None:
         """The number of the best window, of files that are `allowed`. None when nothing relevant is left."""

@@ -20,9 +20,9 @@ MMR_CANDIDATES = 48
 #: Two statements are on the same fact when they are about equally relevant,
 ABOUT_EQUAL = 0.15
 # the newer one holds so much of what the older one holds of the question,
-_SAME_QUESTION = float(__import__("os").environ.get("SQ","0.6"))
+_SAME_QUESTION = 0.6
 # and they share so much of the shorter one's words.
-_SAME_FACT = float(__import__("os").environ.get("SF","0.34"))
+_SAME_FACT = 0.34
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from backends.asked_days import asked_days
+from backends.asked_days import AskedDays, asked_days
 from backends.dates import day_in
 from backends.occurrences import Occurrence, find, needles
 from backends.tokens import MAX_QUERY_CHARS, Term, index_terms, normalize, query_terms
@@ -30,10 +30,14 @@ _PRIOR_DOCUMENTS = 100
 # The first words that are covered say more than the last: half of a question's information is more than half of
 # an answer.
 _COVERAGE_POWER = 0.7
+# Two characters that stand together nowhere are most often the end of one word and the beginning of the next.
+_UNKNOWN_PAIR = 0.3
 _PHRASE_BONUS = 0.08
 _IDENTIFIER_BONUS = 0.10
 # "Maya: we sold the boat" and "- **Router**: 10.0.0.1" say by themselves what they are about.
 _LABEL_BONUS = 0.15
+# A note of the day that was asked for may answer without a word of the question: a soft preference.
+_DAY_BONUS = 0.2
 _NAME_SHARE = 0.8
 # What the lines around speak of is what a passage speaks of, too, though it does not say so.
 _NEAR_SHARE = 0.5
@@ -121,7 +125,8 @@ class Found:
     `shares` (k, t): how fully each term stands in each passage, 0..1; `near` (k, t): the same for the lines around,
     less with distance; `counts` (k, t): how often; `pairs` (k, t - 1): whether neighbouring terms stand side by side;
     `identified` (k): whether an identifier stands there as typed; `labelled` (k): the most that a line covers whose
-    label is one of the terms; `names` (k, t): how fully the file's name holds each term.
+    label is one of the terms; `names` (k, t): how fully the file's name holds each term; `dated` (k): whether the file
+    is of a day that the question asks for.
     """
 
     shares: Floats
@@ -131,6 +136,7 @@ class Found:
     identified: Floats
     labelled: Floats
     names: Floats
+    dated: Floats
 
 
 class Question:
@@ -159,11 +165,11 @@ class Question:
         """The share of the query's information that terms found with these shares cover, 0..1."""
         return math.fsum(self._shares[term] * share for term, share in shares.items())
 
-    def ceiling(self, normalized: str, name: Mapping[int, float]) -> float:
+    def ceiling(self, normalized: str, name: Mapping[int, float], *, dated: bool = False) -> float:
         """About the highest keyword part of a passage of this text, much cheaper than finding the passages."""
         present = self._present(normalized)
         if name:
-            return self._ceiling(present, name)
+            return min(1.0, self._ceiling(present, name) + _DAY_BONUS * dated)
         # Most names hold no word of the question, and many texts hold the same ones.
         known = self._ceilings.get(present)
         if known is None:
@@ -189,11 +195,17 @@ class Question:
     def name_shares(self, name: str) -> dict[int, float]:
         """The terms that the name of a file holds; a day in it holds the words that ask for that day."""
         shares = {occurrence.term: occurrence.share for occurrence in self.occurrences(normalize(name))}
-        if self._days and (day := day_in(name)):
-            for asked in self._days:
-                if asked.holds(day):
-                    shares |= {at: 1.0 for at, term in enumerate(self.terms) if term.text in asked.words}
+        for asked in self._days_of(name):
+            shares |= {at: 1.0 for at, term in enumerate(self.terms) if term.text in asked.words}
         return shares
+
+    def is_asked_day(self, name: str) -> bool:
+        """Whether the name of a file holds a day that the question asks for."""
+        return bool(self._days_of(name))
+
+    def _days_of(self, name: str) -> list[AskedDays]:
+        day = day_in(name) if self._days else None
+        return [asked for asked in self._days if asked.holds(day)] if day else []
 
 
 def keyword_parts(question: Question, found: Found) -> Floats:
@@ -205,7 +217,7 @@ def keyword_parts(question: Question, found: Found) -> Floats:
     own = np.maximum(found.shares, found.names * np.float32(_NAME_SHARE))
     base = (np.maximum(own, found.near * np.float32(_NEAR_SHARE)) @ question.masses) ** _COVERAGE_POWER
     base += _PHRASE_BONUS * found.pairs.sum(axis=1) / max(1, len(question.terms) - 1)
-    base += _IDENTIFIER_BONUS * found.identified + _LABEL_BONUS * found.labelled
+    base += _IDENTIFIER_BONUS * found.identified + _LABEL_BONUS * found.labelled + _DAY_BONUS * found.dated
     density = (found.counts / (found.counts + _DENSITY_HALF)) @ question.masses
     parts: Floats = FULL_COVERAGE * np.minimum(base, 1.0) + _DENSITY_SHARE * density
     parts[~own.any(axis=1)] = 0.0
@@ -233,10 +245,7 @@ def inverse_frequency(documents: int, frequency: int) -> float:
 def _mass(term: Term, statistics: Statistics) -> float:
     frequencies = [statistics.frequency(key) for key in term.keys]
     mass = term.weight * sum(inverse_frequency(statistics.documents, frequency) for frequency in frequencies)
-    return mass * UNKNOWN_PAIR if not term.bounded and not any(frequencies) else mass
-
-
-UNKNOWN_PAIR = float(__import__("os").environ.get("UP","1"))
+    return mass * _UNKNOWN_PAIR if not term.bounded and not any(frequencies) else mass
 
 
 def _by_start(occurrence: Occurrence) -> int:

@@ -7,7 +7,7 @@ import threading
 
 import snowballstemmer
 
-
+_SHORT_I = re.compile("(?<=[аеиоуыэюя])и")
 _CYRILLIC = re.compile("[\u0400-\u045f]+")
 
 
@@ -28,4 +28,9 @@ def stem(word: str) -> str:
         return word
     if word.isascii():
         return str(_stemmers.porter.stemWord(word))
-    return str(_stemmers.russian.stemWord(word)) if _CYRILLIC.fullmatch(word) else word
+    return _russian(word) if _CYRILLIC.fullmatch(word) else word
+
+
+def _russian(word: str) -> str:
+    # Normalising took the breve from й, by which the stemmer knows half of the endings.
+    return str(_stemmers.russian.stemWord(_SHORT_I.sub("й", word))).replace("й", "и")

@@ -148,8 +148,8 @@ class Sheet:
             last -= 1
         return Spans(spans.first, np.full(len(spans), last, np.int64))
 
-    def found(self, spans: Spans, names: Floats) -> Found:
-        """What the windows hold of the question, in files whose names hold `names` (k, t) of it."""
+    def found(self, spans: Spans, names: Floats, dated: Floats) -> Found:
+        """What the windows hold of the question; `names` (k, t) and `dated` (k) are those of their files."""
         terms = len(self._question.terms)
         most = np.maximum.reduceat(self._found, borders(spans), axis=0)[::2]
         return Found(
@@ -160,6 +160,7 @@ class Sheet:
             identified=most[:, -2],
             labelled=most[:, -1],
             names=names,
+            dated=dated,
         )
 
     def part_shares(self, first: int, lines: int) -> Floats:

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from backends.asked_days import asked_days
 from backends.base import Mode, Query, Source
 from backends.builtin.filters import Filter
-from backends.builtin.lexical import keyword_candidates
+from backends.builtin.lexical import dated_candidates, keyword_candidates
 from backends.builtin.ranking import fused
 from backends.builtin.reader import Lease, Reader
 from backends.builtin.vectors import VectorCache
@@ -18,9 +19,11 @@ from backends.tokens import query_terms
 
 #: At least so many chunks are scored in full, however few results are wanted: the pool must not depend on
 #: `max_results`, or a longer list would not begin with the shorter one.
-POOL = 64
+POOL = 80
 #: Where conversations are searched, too, so many chunks of notes are in the pool however many conversations match.
 _NOTES = 24
+#: So many chunks of the days that a question names are in it, whatever words they hold.
+_DATED = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,8 @@ class Legs:
         found = keyword_candidates(lease, terms, self.size(query), Filter.of(query))
         if self._is_mixed(query):
             found += keyword_candidates(lease, terms, _NOTES, Filter.of(_of_notes(query)))
+        for asked in asked_days(query.text, query.today):
+            found += dated_candidates(lease, asked, _DATED, Filter.of(query))
         return list(dict.fromkeys(found))
 
     def nearest(self, query: Query, vector: Vectors | None) -> dict[int, float]:

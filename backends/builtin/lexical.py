@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from backends.asked_days import AskedDays
 from backends.builtin.filters import Filter
 from backends.builtin.reader import Lease
 from backends.tokens import Term
@@ -26,6 +27,17 @@ def keyword_candidates(lease: Lease, terms: Sequence[Term], limit: int, only: Fi
         f"SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?{only.sql('+rowid')}"  # noqa: S608 - no outside text
         " ORDER BY bm25(chunks_fts) LIMIT ?",
         (match, *only.values, limit),
+    )
+    return [number for (number,) in rows]
+
+
+def dated_candidates(lease: Lease, asked: AskedDays, limit: int, only: Filter) -> list[int]:
+    """Numbers of at most `limit` chunks of files of the asked days, the beginnings of files first."""
+    rows = lease.connection.execute(
+        "SELECT chunks.number FROM chunks JOIN files USING (path)"  # noqa: S608 - no outside text
+        f" WHERE files.day BETWEEN ? AND ?{only.sql('chunks.number')}"
+        " ORDER BY chunks.start_line > 1, files.day DESC, chunks.number LIMIT ?",
+        (asked.first.isoformat(), asked.last.isoformat(), *only.values, limit),
     )
     return [number for (number,) in rows]
 

@@ -40,6 +40,9 @@ def run(
     if tour:
         settings = guided.with_sample(settings)
 
+    # A search multiplies too little to share between threads: they would wait for each other, and for nothing.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
     from sidecar import daemon
 
     return daemon.run(settings, log_level=log_level, on_ready=guided.ask if tour else None)

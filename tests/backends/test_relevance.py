@@ -32,7 +32,11 @@ def scored(question: Question, passage: str, first: int = 0, last: int | None = 
     lines = passage.split("\n")
     sheet = Sheet(lines, question, 10_000)
     spans = Spans(np.array([first]), np.array([len(lines) - 1 if last is None else last]))
-    return float(keyword_parts(question, sheet.found(spans, np.zeros((1, len(question.terms)), np.float32)))[0])
+    return float(
+        keyword_parts(
+            question, sheet.found(spans, np.zeros((1, len(question.terms)), np.float32), np.zeros(1, np.float32))
+        )[0]
+    )
 
 
 def parts(*values: float | None) -> Floats:
