@@ -104,7 +104,11 @@ def on_disk(prospect: Prospect, asked: Asked) -> Iterator[Stretch]:
     lines = prospect.file.lines
     if lines is None:
         return
-    places = list(_places(prospect.candidates, lines.count))
+    known = prospect.candidates
+    if not all(candidate.preview is None or lines.holds(candidate.preview) for candidate in known):
+        # Changed since the engine looked at it: its places are anywhere by now.
+        known = [Candidate(located=prospect.file.located)]
+    places = list(_places(known, lines.count))
     wanted: list[tuple[int, int]] = []
     for first, last in spans([(place.first, place.last) for place in places]):
         if lines.length(first, last) <= _SMALL_CHARS:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from pathlib import PurePosixPath
 
 import numpy as np
 
@@ -46,7 +45,9 @@ class File:
     def __init__(self, located: Located, asked: Asked) -> None:
         self.located = located
         stem = located.relative.rpartition(".")[0]
-        self.name = asked.question.name_shares(stem)
+        #: The relevance that the question's being this file's name gives, 0 for any other question.
+        self.named = _named(normalize(located.path), asked.name)
+        self.name = asked.question.name_shares(stem) if not self.named else dict.fromkeys(asked.question.numbers, 1.0)
         self.is_asked_day = asked.question.is_asked_day(stem)
         self._asked = asked
         #: Lines (1-based, inclusive) that were shown.
@@ -67,16 +68,6 @@ class File:
             return Lines(read_text(self.located, max_bytes=MAX_FILE_BYTES))
         except OSError:
             return None
-
-    @cached_property
-    def named(self) -> float:
-        """The relevance that the question's being this file's name gives, 0 for any other question."""
-        shown = normalize(self.located.path)
-        if not self._asked.name or self._asked.name not in shown:
-            return 0.0
-        path = PurePosixPath(shown)
-        names = zip((shown, path.name, path.stem), NAMED, strict=True)
-        return next((score for name, score in names if name == self._asked.name), 0.0)
 
     @cached_property
     def day(self) -> date | None:
@@ -262,6 +253,14 @@ class Desk:
         """Take a file off the desk."""
         gone = [stretch.file is file for stretch in self._stretches]
         self._scores[0, np.array(gone)[self._of]] = 0.0
+
+
+def _named(path: str, name: str) -> float:
+    if not name or name not in path:
+        return 0.0
+    base = path.rpartition("/")[2]
+    names = zip((path, base, base.rpartition(".")[0]), NAMED, strict=True)
+    return next((score for known, score in names if known == name), 0.0)
 
 
 def _middle(ranks: Floats, best: int, of: Rows) -> int:

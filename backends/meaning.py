@@ -87,4 +87,4 @@ class SheetMeaning:
         lengths = np.sqrt(np.einsum("ij,ij->i", inside, inside))
         seen = lengths > 1e-6
         cosines = (inside @ self._meaning.vector) / np.maximum(lengths, 1e-9)
-        return np.where(seen, self._meaning.spread.place_all(cosines), scores), heads | seen
+        return np.where(seen, self._meaning.spread.place(cosines), scores), heads | seen

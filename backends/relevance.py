@@ -108,14 +108,11 @@ class Spread:
     background: float
     best: float
 
-    def place(self, cosine: float) -> float:
-        """The cosine as a relevance in 0..1."""
-        return float(self.place_all(np.float32(cosine)))
-
-    def place_all(self, cosines: Floats | np.float32) -> Floats:
+    def place(self, cosines: Floats) -> Floats:
         """Cosines as relevances in 0..1."""
-        width = max(self.best - self.background, 1e-6)
-        return np.clip((cosines - np.float32(self.background)) / np.float32(width), 0.0, 1.0)  # type: ignore[return-value]
+        width = np.float32(max(self.best - self.background, 1e-6))
+        placed: Floats = np.clip((cosines - np.float32(self.background)) / width, 0.0, 1.0)
+        return placed
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +150,11 @@ class Question:
         self._ceilings: dict[frozenset[int], float] = {}
         self._needles = [(needle, at) for at, term in enumerate(self.terms) for needle in needles(term)]
 
+    @property
+    def numbers(self) -> range:
+        """The numbers of the terms."""
+        return range(len(self.terms))
+
     def occurrences(self, normalized: str) -> list[Occurrence]:
         """Every place where a term stands, in order of position."""
         found: list[Occurrence] = []
@@ -182,11 +184,10 @@ class Question:
         shares = dict.fromkeys(present, 1.0)
         for term, share in name.items():
             shares.setdefault(term, share * _NAME_SHARE)
-        pairs = sum(term + 1 in present for term in present)
-        base: float = self.coverage(shares) ** _COVERAGE_POWER + _PHRASE_BONUS * pairs / max(1, len(self.terms) - 1)
+        base: float = self.coverage(shares) ** _COVERAGE_POWER
         if any(self.terms[term].identifier for term in present):
             base += _IDENTIFIER_BONUS
-        return min(1.0, base) * FULL_COVERAGE + _DENSITY_SHARE
+        return min(1.0, base) * FULL_COVERAGE
 
     def _present(self, normalized: str) -> frozenset[int]:
         """The terms that may stand in a text: the cheap look before the exact one."""

@@ -53,11 +53,11 @@ STOP_WORDS: dict[str, frozenset[str]] = {language: frozenset(words.split()) for 
 #: Words that ask and act without a subject of their own: they may stand in an answer, and seldom have to.
 _WEAK_LISTS = {
     "en": """actually already around big call called come comes coming different do doing done else ever every
-        everything exactly find found get gets getting go goes going gone good got ha happen happened happens happening
-        keep kind know known last long lot look looking made make makes making many mean much name named need needs new next
-        number often ok old one part person plan put really right see seen set show sort start still take taken takes
-        taking tell thing things think time times together try two type use used uses using usually want wants way ways
-        well went work""",
+        everything exactly find found get gets getting go goes going gone good got ha happen happened happens
+        happening keep kind know known last long lot look looking made make makes making many mean much name named need
+        needs new next number often ok old one part person plan put really right see seen set show sort start still
+        take taken takes taking tell thing things think time times together try two type use used uses using usually
+        want wants way ways well went work""",
     "de": """alles bekommen brauche brauchen braucht darf durfen eigentlich etwas finden gehen geht genau gab gehabt
         gemacht geben gibt gehort heisst jemand kam keinem keinen keiner keines kommen kommt lange liegt mache machen
         macht mal mehr nehmen neu neue neuen neuer nutzen oft sagen sagt schon soll sollen sollte stand steht tun viel
@@ -72,9 +72,10 @@ _WEAK_LISTS = {
 }
 WEAK_WORDS: dict[str, frozenset[str]] = {language: frozenset(words.split()) for language, words in _WEAK_LISTS.items()}
 _WEAK_PAIRS_LIST = """
-    多少 多久 几点 时候 地方 东西 需要 可以 现在 应该 告诉 知道 一下 哪里 哪个 哪家 由哪 用哪 怎样 如何 是谁
-    什么 怎么 为什 发生 生了 何時 時ま いつ どこ どの 何か 何が 誰が どう あり なり 使う 使っ 今ど のく くら らい
-    ます した です すか 무엇 어디 언제 누구 얼마 몇시 인가 나요 니까 까요 했나 하나 있나 있었 었나 는가 은가 습니 에서 으로 하는 하고
+    多少 多久 几点 时候 地方 东西 需要 可以 现在 应该 告诉 知道 一下 哪里 哪个 哪家 由哪 用哪 怎样 如何 是谁 什么
+    怎么 为什 发生 生了 何時 時ま いつ どこ どの 何か 何が 誰が どう あり なり 使う 使っ 今ど のく くら らい ます
+    した です すか 무엇 어디 언제 누구 얼마 몇시 인가 나요 니까 까요 했나 하나 있나 있었 었나 는가 은가 습니 에서
+    으로 하는 하고
 """
 #: The same for pairs of characters.
 WEAK_PAIRS = frozenset(_WEAK_PAIRS_LIST.split())

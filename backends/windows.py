@@ -7,6 +7,7 @@ of ten.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ Flags: TypeAlias = npt.NDArray[np.bool_]
 
 #: Lines around a passage that tell what it speaks of.
 NEAR_LINES = 4
+_BLOCK_CHARS = 4096
 # A name or a heading before a colon, behind the marks of lists and emphasis.
 _LABEL = re.compile(r"[^\w\n]*(\w[^:\n]{0,40}):")
 
@@ -110,9 +112,7 @@ class Sheet:
         """The words of a long line that are shown together, and which part of the line shows them."""
         raw, limit = self.lines[row], self._max_chars
         best = _best_run(found, limit)
-        # Normalising may change lengths (ß, ligatures), so places scale; the margin on both sides absorbs the rest.
-        scale = len(raw) / max(1, len(normalize(raw)))
-        begin_at, end_at = int((best[0].start - start) * scale), int((best[-1].end - start) * scale)
+        begin_at, end_at = _raw_places(raw, best[0].start - start, best[-1].end - start)
         begin = max(0, min(begin_at - (limit - (end_at - begin_at)) // 2, len(raw) - limit))
         begin = min(word_after(raw, begin), cut_after(raw, max(begin, begin_at)))
         stop = max(word_before(raw, begin + limit), cut_before(raw, min(end_at, begin + limit)))
@@ -198,6 +198,22 @@ class Sheet:
     def terms_in(self, first: int, last: int) -> list[int]:
         """The numbers of the terms that stand in the rows `first..last`."""
         return np.flatnonzero(self._shares[first : last + 1].max(axis=0)).tolist()
+
+
+def _raw_places(raw: str, *normalized: int) -> list[int]:
+    """The places in a text of places in its normalised form, which may be shorter or longer (accents, ß, ligatures)."""
+    if raw.isascii():
+        return list(normalized)
+    blocks = [raw[at : at + _BLOCK_CHARS] for at in range(0, len(raw), _BLOCK_CHARS)]
+    ends = list(accumulate((len(normalize(block)) for block in blocks), initial=0))
+    return [_raw_place(blocks, ends, place) for place in normalized]
+
+
+def _raw_place(blocks: list[str], ends: list[int], place: int) -> int:
+    block = min(bisect_right(ends, place), len(blocks)) - 1
+    within = place - ends[block]
+    inside = blocks[block]
+    return block * _BLOCK_CHARS + bisect_left(range(len(inside)), within, key=lambda at: len(normalize(inside[:at])))
 
 
 def borders(spans: Spans) -> Rows:

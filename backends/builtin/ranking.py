@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+
 from backends.builtin.reader import Lease
 from backends.builtin.schema import fetch
 from backends.corpus import Corpus, Located
@@ -60,12 +62,15 @@ def located(
     sql = f"SELECT number, path, start_line, end_line, text FROM chunks WHERE number IN ({marks})"  # noqa: S608
     rows = {row[0]: row for row in fetch(lease.connection, sql, tuple(numbers))}
     known = places.of(lease, (row[1] for row in rows.values()))
+    seen = [number for number in numbers if number in cosines]
+    placed = spread.place(np.array([cosines[number] for number in seen], np.float32))
+    scores = dict(zip(seen, placed.tolist(), strict=True))
     candidates = []
     for number in numbers:
         row = rows.get(number)
         place = known.get(row[1]) if row is not None else None
         if row is not None and place is not None:
-            score = spread.place(cosines[number]) if number in cosines else None
+            score = scores.get(number)
             candidates.append(
                 Candidate(located=place, start_line=row[2], end_line=row[3], vector_score=score, preview=row[4])
             )

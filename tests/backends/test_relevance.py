@@ -118,7 +118,7 @@ def test_a_line_is_about_its_label() -> None:
 def test_a_cosine_is_placed_between_background_and_best() -> None:
     """Below the background is nothing, at the best is all."""
     spread = Spread(0.2, 0.7)
-    assert [spread.place(cosine) for cosine in (0.1, 0.2, 0.45, 0.7, 0.9)] == pytest.approx([0, 0, 0.5, 1, 1])
+    assert spread.place(parts(0.1, 0.2, 0.45, 0.7, 0.9)) == pytest.approx([0, 0, 0.5, 1, 1], abs=1e-6)
 
 
 def test_weights_are_renormalised_over_the_legs_that_ran() -> None:
