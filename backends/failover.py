@@ -36,6 +36,8 @@ log = logging.getLogger(__name__)
 HEDGE_SHARE = 0.6
 #: Share of the time kept back for cutting, limits and the reply.
 RESERVE_SHARE = 0.05
+#: A call with less time than that says nothing about an engine that was late: a process takes some 0.3 s to answer.
+FAIR_S = 0.5
 PROBE_WORDS = "memory notes"
 PROBE_TIMEOUT_S = 10.0
 
@@ -114,10 +116,10 @@ class Failover:
                 answer = await self._primary.search(replace(query, deadline_at=own_deadline))
         except TimeoutError:
             error = _too_late()
-            self._note(error)
+            self._note(error, left_s)
             raise error from None
         except BackendError as error:
-            self._note(error)
+            self._note(error, left_s)
             raise
         self.breaker.succeeded()
         return answer
@@ -127,8 +129,10 @@ class Failover:
         answer = await (running or self._secondary.search(query))
         return replace(answer, fallback=self._fallback(why))
 
-    def _note(self, error: BackendError) -> None:
-        """Report a failure of the first engine; start probing when it opened the breaker."""
+    def _note(self, error: BackendError, had_s: float) -> None:
+        """Report a failure of the first engine, which had `had_s` seconds; probe when it opened the breaker."""
+        if error.failure is Failure.TIMEOUT and had_s < FAIR_S:
+            return
         if not self.breaker.failed(error.failure, at=self._wall()):
             return
         if not (self._optional and error.failure is Failure.MISSING):

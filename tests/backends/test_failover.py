@@ -22,7 +22,7 @@ from backends.base import (
 )
 from backends.breaker import State
 from backends.corpus import Kind
-from backends.failover import PROBE_WORDS, Failover
+from backends.failover import FAIR_S, PROBE_WORDS, Failover
 
 Act = Callable[[Query], Awaitable[Answer]]
 
@@ -166,12 +166,27 @@ def test_one_late_answer_does_not_open_the_breaker_but_two_in_a_row_do() -> None
 
     async def scenario() -> None:
         both, first, _ = pair(punctual)
-        await both.search(question(0.2))
+        await both.search(question(1.2 * FAIR_S))
         assert both.breaker.closed
-        await both.search(question(0.2))
+        await both.search(question(1.2 * FAIR_S))
         assert not both.breaker.closed
-        await both.search(question(0.2))
+        await both.search(question(1.2 * FAIR_S))
         assert len(first.asked) == 2, "an open breaker asks the first engine nothing"
+        await both.close()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("timeout_s", [-1.0, 0.05])
+def test_callers_with_hardly_any_time_open_nothing(timeout_s: float) -> None:
+    """Being late for them says nothing about the first engine; the second still answers if it can."""
+
+    async def scenario() -> None:
+        both, first, _ = pair(punctual)
+        for _ in range(3):
+            assert (await both.search(question(timeout_s))).engine == "builtin"
+        assert both.breaker.closed
+        assert len(first.asked) == 3
         await both.close()
 
     asyncio.run(scenario())
@@ -182,11 +197,11 @@ def test_a_late_answer_after_a_good_one_starts_the_count_again() -> None:
 
     async def scenario() -> None:
         both, first, _ = pair(punctual)
-        await both.search(question(0.2))
+        await both.search(question(1.2 * FAIR_S))
         first.act = answering("qmd")
         await both.search(question())
         first.act = punctual
-        await both.search(question(0.2))
+        await both.search(question(1.2 * FAIR_S))
         assert both.breaker.closed
         await both.close()
 
