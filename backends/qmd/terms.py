@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 
 from backends.relevance import Statistics
-from backends.tokens import content_words, fold, is_dense
+from backends.tokens import MAX_QUERY_CHARS, content_words, fold, is_dense, normalize, pieces
 
 #: The server takes ten searches in one call.
 MAX_WORDS = 10
@@ -20,7 +21,7 @@ _MAX_SENTENCE_CHARS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """`words`: content words, most telling first, free of operators; `sentence`: the question on one line.
+    """`words`: content words as qmd finds them, most telling first; `sentence`: the question on one line.
 
     `frequency` is that of the most common of the words, in passages; None when nobody counted.
     """
@@ -43,7 +44,41 @@ def terms_of(text: str, statistics: Statistics | None) -> Terms:
     frequency = None if statistics is None else max((statistics.frequency(fold(word)) for word in chosen), default=0)
     # A leading dash negates a line for qmd, also inside `vec`; quotes must be balanced.
     sentence = " ".join(text.replace('"', " ").split()).lstrip("-– ")
-    return Terms(tuple(chosen), sentence[:_MAX_SENTENCE_CHARS].replace(" -", " "), frequency)
+    spelled = _spellings(text)
+    written = dict.fromkeys(form for word in chosen for form in _forms(word, spelled))
+    return Terms(tuple(islice(written, MAX_WORDS)), sentence[:_MAX_SENTENCE_CHARS].replace(" -", " "), frequency)
+
+
+def _spellings(text: str) -> Mapping[str, str]:
+    """Words as they were typed, by what they are when normalised."""
+    typed = unicodedata.normalize("NFC", text[:MAX_QUERY_CHARS]).lower()
+    return {normalize(word): word for word in pieces(typed)}
+
+
+def _forms(word: str, spelled: Mapping[str, str]) -> Iterator[str]:
+    """A normalised word in the spellings that qmd may have indexed.
+
+    It drops the accent of a Latin letter that has one; every other accented letter (`й`, `ή`, `ệ`) is one of its own.
+    """
+    typed = spelled.get(word, word)
+    if "".join(map(_without_accent, typed)) != word:
+        yield _phrase(typed)
+    yield _phrase(word)
+
+
+def _without_accent(character: str) -> str:
+    apart = unicodedata.normalize("NFD", character)
+    return apart[0] if len(apart) == 2 and apart[0].isascii() else character
+
+
+def _phrase(word: str) -> str:
+    """A word of a script with vowel signs: qmd cuts notes at the signs, but only takes them out of what it is asked."""
+    parts = "".join(" " if _is_sign(character) else character for character in word).split()
+    return f'"{" ".join(parts)}"' if len(parts) > 1 else word
+
+
+def _is_sign(character: str) -> bool:
+    return unicodedata.category(character).startswith("M") and not "\u0300" <= character <= "\u036f"
 
 
 def _searchable(word: str) -> list[str]:
