@@ -23,6 +23,7 @@ from backends.base import (
 from backends.corpus import Corpus, Located
 from backends.passages import Assembled, Candidate, assemble
 from backends.qmd.asking import Ask, Asking, Found
+from backends.qmd.days import files_of
 from backends.qmd.home import QmdHome, QmdOptions
 from backends.qmd.install import Install
 from backends.qmd.locating import Places, locate
@@ -190,6 +191,7 @@ class QmdBackend:
         places = locate(found.rows, self._corpus, self._syncing.ledger.aliases)
         words = query.mode is not Mode.VSEARCH
         candidates = [each for row, located in places.found for each in _candidates(row, located, found, words=words)]
+        candidates += [Candidate(located=located) for located in files_of(self._corpus, query)]
         return assemble(candidates, query, statistics, self._options.ranking), places
 
     def _held(self) -> tuple[Notice, ...]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from backends.base import BackendError, Failure, Mode
+from backends.base import BackendError, Failure, Mode, Source
 from backends.corpus import Kind, Root
 from backends.files import write_atomically
 from backends.qmd import command, maintenance
 from backends.qmd.asking import Ask, arguments, woven
+from backends.qmd.days import files_of
 from backends.qmd.install import Binary, Install, find, interpreter_of, version_in
 from backends.qmd.ledger import Ledger
 from backends.qmd.locating import locate
@@ -20,7 +23,7 @@ from backends.qmd.output import Row
 from backends.qmd.scanning import scan
 from backends.qmd.terms import Terms, terms_of
 from backends.relevance import SampleStatistics
-from tests.backends.qmd.making import corpus_of, write, write_model
+from tests.backends.qmd.making import corpus_of, query, write, write_model
 
 
 def install(*version: int) -> Install:
@@ -129,6 +132,42 @@ def test_words_hold_no_operators(text: str) -> None:
 def test_unspaced_scripts_are_asked_in_pairs() -> None:
     """A question in Chinese must not be one exact phrase."""
     assert set(terms_of("飞书插件", None).words) == {"飞书", "书插", "插件"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Café", ("cafe",)),
+        ("Район", ("район", "раион")),
+        ("Аθήνα", ("аθήνα", "аθηνα")),
+        ("schließt", ("schließt", "schliesst")),
+        ("दिल्ली", ('"द ल ल"',)),
+    ],
+)
+def test_a_word_is_asked_in_every_form_that_qmd_may_have_of_it(text: str, words: tuple[str, ...]) -> None:
+    """Its index keeps accents of letters that are not Latin, and takes the vowel signs of Indic ones for gaps."""
+    assert terms_of(text, None).words == words
+
+
+def test_forms_of_words_do_not_exceed_what_the_server_takes() -> None:
+    words = terms_of(" ".join(f"район{letter}" for letter in "абвгдежзклмн"), None).words
+    assert len(words) == 10
+
+
+def test_the_files_of_the_wanted_days_are_known_newest_first(tmp_path: Path) -> None:
+    """By their names, within the sources that are wanted, and only where days are wanted."""
+    names = [f"memory/2026-03-{day}.md" for day in range(10, 20)]
+    write(tmp_path / "ws", dict.fromkeys([*names, "MEMORY.md"], "x\n"))
+    corpus = corpus_of(tmp_path / "ws")
+
+    def paths(**changes: Any) -> list[str]:
+        return [located.path for located in files_of(corpus, query("x", **changes))]
+
+    assert paths(after=date(2026, 3, 18)) == ["memory/2026-03-19.md", "memory/2026-03-18.md"]
+    assert paths(before=date(2026, 3, 10)) == ["memory/2026-03-10.md"]
+    assert paths(before=date(2026, 3, 10), sources=frozenset({Source.SESSIONS})) == []
+    assert paths(before=date(2026, 3, 10), mode=Mode.VSEARCH) == []
+    assert paths() == []
 
 
 @pytest.mark.parametrize(
