@@ -18,6 +18,7 @@ from backends.corpus import Corpus, Kind, Root
 from backends.qmd.backend import QmdBackend
 from backends.qmd.home import QmdHome, QmdOptions
 from backends.qmd.pool import ResidentPool
+from backends.relevance import Statistics
 
 SYNC = SyncRequest(reason="test")
 FORCED = SyncRequest(reason="test", force=True)
@@ -73,6 +74,7 @@ async def running(
     *,
     pool: ResidentPool | None = None,
     turn: Callable[[str], Any] = no_queue,
+    statistics: Callable[[], Statistics | None] = lambda: None,
     **options: Any,
 ) -> AsyncIterator[QmdBackend]:
     """A backend over `corpus` with its home in `folder`, closed at the end."""
@@ -84,7 +86,7 @@ async def running(
         options=QmdOptions(**({"mode": Mode.SEARCH} | options)),
         residents=residents,
         turn=turn,
-        statistics=lambda: None,
+        statistics=statistics,
         pool=threads,
         environ=environ,
     )

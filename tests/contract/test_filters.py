@@ -1,0 +1,67 @@
+"""What a query leaves out: sources, days, and what is not relevant enough. All of it before the cut."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from backends.base import Source
+from tests.contract.desk import Desk
+from tests.contract.notes import CONVERSATIONS, DAYS
+
+
+def test_sessions_alone_show_no_notes(archive: Desk) -> None:
+    found = archive.answer("gliders", sources=frozenset({Source.SESSIONS}), max_results=50).hits
+    assert {hit.source for hit in found} == {Source.SESSIONS}
+    assert {hit.path for hit in found} <= {f"qmd/sessions/{name}" for name in CONVERSATIONS}
+
+
+def test_notes_alone_show_no_sessions(archive: Desk) -> None:
+    found = archive.answer("glider meeting", sources=frozenset({Source.MEMORY}), max_results=50).hits
+    assert {hit.source for hit in found} == {Source.MEMORY}
+
+
+def test_without_a_filter_both_are_searched(archive: Desk) -> None:
+    """Two hundred notes leave room for a conversation that answers better."""
+    assert archive.best("which glider is in repair?").source is Source.SESSIONS
+    assert archive.best("when was the glider meeting held?").source is Source.MEMORY
+
+
+def test_no_source_is_no_hit(archive: Desk) -> None:
+    assert archive.answer("gliders", sources=frozenset()).hits == ()
+
+
+@pytest.mark.parametrize(
+    ("after", "before"),
+    [
+        (DAYS[10], DAYS[10]),
+        (DAYS[100], DAYS[103]),
+        (DAYS[-2], None),
+        (None, DAYS[0]),
+    ],
+    ids=["one-day", "some-days", "after", "before"],
+)
+def test_days_are_inclusive_and_filter_before_the_cut(archive: Desk, after: date | None, before: date | None) -> None:
+    """All notes of the days, and no others, though every note of the year would do."""
+    answer = archive.answer("glider meeting", after=after, before=before, sources=frozenset({Source.MEMORY}))
+    wanted = {f"memory/{day}.md" for day in DAYS if (after or day) <= day <= (before or day)}
+    assert {hit.path for hit in answer.hits} == wanted
+
+
+def test_a_wide_range_of_days_fills_the_list(archive: Desk) -> None:
+    """Half a year has more than enough, each from within."""
+    answer = archive.answer("glider meeting", after=DAYS[90], sources=frozenset({Source.MEMORY}))
+    assert len(answer.hits) == 6
+    assert all(hit.path >= f"memory/{DAYS[90]}" for hit in answer.hits)
+
+
+def test_a_note_without_a_day_is_in_no_range_of_days(archive: Desk) -> None:
+    """`MEMORY.md` is timeless."""
+    assert archive.paths("zebracomet", after=DAYS[0]) == []
+
+
+def test_nothing_below_the_least_score_is_shown(archive: Desk) -> None:
+    """A part of what was asked is enough for a low threshold, and not for a high one."""
+    assert archive.paths("zebracomet bandersnatch", min_score=0.2) == ["MEMORY.md"]
+    assert archive.paths("zebracomet bandersnatch", min_score=0.95) == []
