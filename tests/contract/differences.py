@@ -25,6 +25,12 @@ DIFFERENCES = (
         reason="qmd indexes accents of other scripts than Latin as letters: without them it finds no such word",
     ),
     Difference(
+        test="test_a_word_is_found_in_its_script",
+        engines=_BY_QMD,
+        cases=("thai-inside-a-run",),
+        reason="qmd cuts Thai at its vowel signs and not into characters: a word that begins elsewhere is not found",
+    ),
+    Difference(
         test="test_the_name_of_a_file_puts_it_first",
         reason="passages: a file whose text holds no word of the query has no passage, whatever its name says",
     ),

@@ -37,7 +37,7 @@ SCRIPTS = (
     Written("japanese", "会議は東京タワーで行われました", "東京タワー"),
     Written("korean", "회의는 서울에서 열렸습니다", "서울"),
     Written("thai", "ประชุมโครงการที่กรุงเทพ", "กรุงเทพ"),
-    Written("thai inside a run", "รายงานงบประมาณประจำปีฉบับสุดท้าย", "ประจำปี"),
+    Written("thai inside a run", "ทีมประชุมโครงการใหม่", "โครงการ"),
     Written("russian", "Встреча в Москве была долгой", "где была встреча в москве"),
     Written("russian letters of their own", "Новый чайный район открыт", "чайный"),
     Written("russian without a mark", "Зелёный ковёр чистый", "ковер"),

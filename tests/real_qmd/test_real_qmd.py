@@ -51,19 +51,6 @@ def test_a_word_is_found_by_the_agent_that_wrote_it_alone(tmp_path: Path, enviro
     asyncio.run(main())
 
 
-def test_the_command_line_answers_questions_too(tmp_path: Path, environ: dict[str, str]) -> None:
-    """Any word of a question may match, without a resident as well."""
-    write(tmp_path / "ws", {"MEMORY.md": "The deploy codeword is zebracomet.\n", "memory/a.md": "Lunch at noon.\n"})
-
-    async def main() -> None:
-        async with running(corpus_of(tmp_path / "ws"), tmp_path / "q", environ, resident=False) as qmd:
-            await qmd.sync(SYNC)
-            answer = await qmd.search(query('which codeword did they use, -v --help "open?'))
-            assert (paths(answer), answer.via) == (["MEMORY.md"], "command")
-
-    asyncio.run(main())
-
-
 def test_a_killed_resident_is_replaced_in_the_middle_of_searches(tmp_path: Path, environ: dict[str, str]) -> None:
     """Every search is answered while the resident is killed under them."""
     write(tmp_path / "ws", {"MEMORY.md": "The deploy codeword is zebracomet.\n"})

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from datetime import date
 
 import pytest
 
-from backends.base import BackendError, Failure, Mode, Source
+from backends.base import BackendError, Failure, Mode
 from backends.builtin import BuiltinOptions, EmbeddingSpec, IndexJob
 from backends.corpus import Corpus, Kind, Root
 from tests.backends.builtin.conftest import Desk, ToyEmbedder
@@ -109,31 +108,6 @@ def test_a_scan_counts_new_changed_and_vanished_files(desk: Desk) -> None:
     assert asyncio.run(desk.backend.scan()).files == 3
     desk.sync()
     assert desk.backend.status().pending is None
-
-
-def test_a_file_that_is_gone_is_no_hit(desk: Desk) -> None:
-    """A note deleted since the last sync is dropped from the answer."""
-    path = desk.write("memory/a.md", "zebracomet\n")
-    desk.sync()
-    path.unlink()
-    assert desk.paths("zebracomet") == []
-
-
-def test_dates_filter_before_the_cut(desk: Desk) -> None:
-    """Only notes of the asked days come back, and undated ones do not."""
-    for day in range(10, 30):
-        desk.write(f"memory/2026-03-{day}.md", "zebracomet\n")
-    desk.write("MEMORY.md", "zebracomet\n")
-    desk.sync()
-    found = desk.paths("zebracomet", after=date(2026, 3, 12), before=date(2026, 3, 13))
-    assert sorted(found) == ["memory/2026-03-12.md", "memory/2026-03-13.md"]
-
-
-def test_sources_filter(desk: Desk) -> None:
-    """A search of sessions alone shows no notes."""
-    desk.write("memory/a.md", "zebracomet\n")
-    desk.sync()
-    assert desk.paths("zebracomet", sources=frozenset({Source.SESSIONS})) == []
 
 
 def test_a_longer_list_begins_with_the_shorter(semantic: Desk) -> None:
