@@ -42,6 +42,8 @@ def test_a_deleted_file_is_no_hit_even_before_the_sync(moving: Desk) -> None:
 
 def test_an_edited_file_shows_its_text_of_today(moving: Desk) -> None:
     """Before the sync, too: what no longer stands there is not quoted."""
+    moving.write({"memory/replaced.md": "The storkbridge is made of stone.\n"})
+    assert moving.best("storkbridge").snippet == "The storkbridge is made of stone."
     moving.write({"memory/replaced.md": "The bridge is made of stone.\n"})
     assert moving.paths("storkbridge") == []
 
