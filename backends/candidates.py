@@ -105,7 +105,7 @@ def on_disk(prospect: Prospect, asked: Asked) -> Iterator[Stretch]:
     if lines is None:
         return
     known = prospect.candidates
-    if not all(candidate.preview is None or lines.holds(candidate.preview) for candidate in known):
+    if not all(_is_in_place(candidate, lines) for candidate in known):
         # Changed since the engine looked at it: its places are anywhere by now.
         known = [Candidate(located=prospect.file.located)]
     places = list(_places(known, lines.count))
@@ -119,6 +119,13 @@ def on_disk(prospect: Prospect, asked: Asked) -> Iterator[Stretch]:
     for first, last in spans([lines.around(*each, reach) for each in wanted]):
         inside = [place for place in places if first <= place.last and place.first <= last]
         yield Stretch(prospect.file, first, split_lines(lines.text(first, last)), inside)
+
+
+def _is_in_place(candidate: Candidate, lines: Lines) -> bool:
+    """Whether the file still says there what the engine remembers, or the engine remembers nothing."""
+    if candidate.preview is None or candidate.start_line is None or candidate.end_line is None:
+        return True
+    return candidate.preview in "\n".join(split_lines(lines.text(candidate.start_line, candidate.end_line)))
 
 
 def _places(candidates: Iterable[Candidate], lines: int) -> Iterator[Place]:

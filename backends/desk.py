@@ -22,7 +22,8 @@ from backends.windows import NEAR_LINES, Flags, Rows, Sheet, Spans
 
 #: Files beyond this size are not memory: the indexer lists them as skipped, and reading stops there.
 MAX_FILE_BYTES = 8 * 1024 * 1024
-#: The relevance of a file that was asked for by its name: whole path, base name, stem. Above all that only mentions it.
+#: The relevance of a file that was asked for by its path, or by the tail of it with and without its ending: above all
+#: that only mentions it.
 NAMED = (1.0, 0.995, 0.99)
 
 
@@ -258,9 +259,9 @@ class Desk:
 def _named(path: str, name: str) -> float:
     if not name or name not in path:
         return 0.0
-    base = path.rpartition("/")[2]
-    names = zip((path, base, base.rpartition(".")[0]), NAMED, strict=True)
-    return next((score for known, score in names if known == name), 0.0)
+    tails = (path if len(name) == len(path) else "", f"/{path}", f"/{path.rpartition('.')[0]}")
+    asked = (name, f"/{name}", f"/{name}")
+    return next((score for tail, end, score in zip(tails, asked, NAMED, strict=True) if tail.endswith(end)), 0.0)
 
 
 def _middle(ranks: Floats, best: int, of: Rows) -> int:

@@ -22,10 +22,6 @@ class Lines:
         """How many lines there are."""
         return self._breaks_before[-1] + (not self._text.endswith("\n") and self._text != "")
 
-    def holds(self, lines: str) -> bool:
-        """Whether some lines, joined by LF, stand in the text."""
-        return lines in (self._text.replace("\r\n", "\n") if "\r" in self._text else self._text)
-
     def text(self, first: int, last: int) -> str:
         """Lines `first..last` with their ends, as far as they exist."""
         return self._text[self._start(first) : self._start(last + 1)]

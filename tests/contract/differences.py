@@ -15,7 +15,6 @@ class Difference(NamedTuple):
 
 
 _BY_QMD = ("resident", "command", "failover")
-_BY_BUILTIN = ("builtin", "broken")
 
 DIFFERENCES = (
     Difference(
@@ -29,24 +28,6 @@ DIFFERENCES = (
         engines=_BY_QMD,
         cases=("thai-inside-a-run",),
         reason="qmd cuts Thai at its vowel signs and not into characters: a word that begins elsewhere is not found",
-    ),
-    Difference(
-        test="test_the_name_of_a_file_puts_it_first",
-        reason="passages: a file whose text holds no word of the query has no passage, whatever its name says",
-    ),
-    Difference(
-        test="test_a_word_finds_the_files_that_are_called_so",
-        reason="passages: a file whose text holds no word of the query has no passage, whatever its name says",
-    ),
-    Difference(
-        test="test_the_window_of_a_long_line_holds_the_word",
-        cases=("quasarfish",),
-        reason="windows: places in a line are scaled as if normalising shortened all of it alike",
-    ),
-    Difference(
-        test="test_lines_that_moved_are_found_where_they_are",
-        engines=_BY_BUILTIN,
-        reason="builtin: of a changed file it looks at the lines where its chunks were until the next sync",
     ),
 )
 
