@@ -259,9 +259,12 @@ class Desk:
 def _named(path: str, name: str) -> float:
     if not name or name not in path:
         return 0.0
-    tails = (path if len(name) == len(path) else "", f"/{path}", f"/{path.rpartition('.')[0]}")
-    asked = (name, f"/{name}", f"/{name}")
-    return next((score for tail, end, score in zip(tails, asked, NAMED, strict=True) if tail.endswith(end)), 0.0)
+    whole, tail, stem = NAMED
+    if path == name:
+        return whole
+    if f"/{path}".endswith(f"/{name}"):
+        return tail
+    return stem if f"/{path.rpartition('.')[0]}".endswith(f"/{name}") else 0.0
 
 
 def _middle(ranks: Floats, best: int, of: Rows) -> int:
