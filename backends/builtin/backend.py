@@ -7,10 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
-
-import numpy as np
 
 from backends.base import (
     Answer,
@@ -29,11 +27,13 @@ from backends.builtin.discovery import Known, compare
 from backends.builtin.filters import Filter
 from backends.builtin.lexical import keyword_candidates
 from backends.builtin.options import BuiltinOptions, IndexJob, Writer
+from backends.builtin.questions import Questions, Semantics, Stored
 from backends.builtin.ranking import Places, fused, located, warm
 from backends.builtin.reader import Facts, IndexStatistics, Lease, Reader, size_bytes
+from backends.builtin.successor import successor_of
 from backends.builtin.vectors import VectorCache
 from backends.corpus import Corpus
-from backends.embedding import Vectors, resolve
+from backends.embedding import Vectors
 from backends.passages import assemble
 from backends.relevance import Spread, Statistics
 from backends.tokens import MAX_QUERY_CHARS, query_terms
@@ -49,15 +49,6 @@ _BACKGROUND_S = 10.0
 _USUAL_SPREAD = Spread(0.25, 0.8)
 
 
-@dataclass(frozen=True, slots=True)
-class _Semantics:
-    """What the vector leg of one search has: the query's vector, or why it has none."""
-
-    vector: Vectors | None = None
-    late: bool = False
-    notice: Notice | None = None
-
-
 class BuiltinBackend:
     """One agent's SQLite index. Cold until the first search; nothing is opened by building it."""
 
@@ -70,7 +61,8 @@ class BuiltinBackend:
         self._vectors = VectorCache()
         self._statistics = IndexStatistics(self._reader)
         self._places = Places(corpus)
-        self._semantic = options.vector_enabled and resolve(options.embedding) != "none"
+        self._questions = Questions(options.embedding, writer)
+        self._semantic = options.vector_enabled and self._questions.are_possible
         self._scanned: Pending | None = None
         self._had_index = False
         self._syncing = 0
@@ -127,6 +119,9 @@ class BuiltinBackend:
         try:
             words = await self._in_pool(lambda: self._keywords(query))
             semantics = await asking
+            if self._is_of_another(semantics):
+                # The file was exchanged while the question was embedded: what answers now has other vectors.
+                semantics = await self._semantics(query)
         finally:
             asking.cancel()
         return await self._in_pool(lambda: self._rank(query, words, semantics))
@@ -141,19 +136,21 @@ class BuiltinBackend:
             self._scanned = await self._in_pool(lambda: compare(self._corpus, {}).pending())
         return Answer(hits=(), engine=self.name, via="index", mode=query.mode, pending=self._scanned)
 
-    async def _semantics(self, query: Query) -> _Semantics:
+    async def _semantics(self, query: Query) -> Semantics:
         """The query's vector."""
         if not self._wants_vectors():
-            return _Semantics()
+            return Semantics()
         limit_s = (query.deadline_at - time.monotonic()) * _EMBED_SHARE
-        try:
-            async with asyncio.timeout(max(0.0, limit_s)):
-                data = await self._writer.embed_query(self._options.embedding, query.text[:MAX_QUERY_CHARS])
-        except TimeoutError:
-            return _Semantics(late=True)
-        except BackendError as error:
-            return _Semantics(late=True, notice=Notice("embedding_failed", error.message, error.hint))
-        return _Semantics() if data is None else _Semantics(np.frombuffer(data, dtype="<f4"))
+        return await self._questions.semantics(query.text[:MAX_QUERY_CHARS], self._embedding, limit_s)
+
+    def _embedding(self) -> Stored:
+        facts = self._reader.facts
+        return facts.embedding if facts else None
+
+    def _is_of_another(self, semantics: Semantics) -> bool:
+        """Whether the query's vector cannot be compared with those of the index, as far as that is known."""
+        facts = self._reader.facts
+        return bool(semantics.vector and facts and facts.vectors and semantics.against(facts.embedding) is None)
 
     def _wants_vectors(self) -> bool:
         """Whether a vector of the query could meet any in the index. Unknown before the first lease: ask."""
@@ -169,13 +166,17 @@ class BuiltinBackend:
         with self._reader.lease(query.deadline_at) as lease:
             return keyword_candidates(lease, query_terms(query.text), self._pool_size(query), Filter.of(query))
 
-    def _rank(self, query: Query, words: list[int], semantics: _Semantics) -> Answer:
+    def _rank(self, query: Query, words: list[int], semantics: Semantics) -> Answer:
         """Merge the legs' candidates, and score passages read back from the files."""
         terms, limit, only = query_terms(query.text), self._pool_size(query), Filter.of(query)
         with self._reader.lease(query.deadline_at) as lease:
             self._had_index = True
             facts = lease.facts
-            cosines = self._cosines(lease, words, semantics.vector, limit, only)
+            vector = semantics.against(facts.embedding)
+            if facts.vectors and vector is None and semantics.vector is not None:
+                # Its model is gone, or it was exchanged once more: vectors of two models are never compared.
+                semantics = replace(semantics, late=True)
+            cosines = self._cosines(lease, words, vector, limit, only)
             if query.mode is Mode.VSEARCH and not cosines:
                 # Vectors alone were asked for and there are none: keywords are better than nothing, and are told.
                 words = keyword_candidates(lease, terms, limit, only)
@@ -202,7 +203,7 @@ class BuiltinBackend:
         return query.mode if self._options.hybrid else Mode.VSEARCH
 
     def _answer(
-        self, hits: tuple[Hit, ...], mode: Mode, facts: Facts, semantics: _Semantics, with_vectors: bool
+        self, hits: tuple[Hit, ...], mode: Mode, facts: Facts, semantics: Semantics, with_vectors: bool
     ) -> Answer:
         embedding = facts.embedding if with_vectors and facts.embedding else {}
         return Answer(
@@ -217,7 +218,7 @@ class BuiltinBackend:
             notices=tuple(self._notices(facts, semantics)),
         )
 
-    def _notices(self, facts: Facts, semantics: _Semantics) -> Iterator[Notice]:
+    def _notices(self, facts: Facts, semantics: Semantics) -> Iterator[Notice]:
         if semantics.notice:
             yield semantics.notice
         yield from (Notice(**notice) for notice in facts.notices)
@@ -265,7 +266,8 @@ class BuiltinBackend:
             with self._reader.lease(time.monotonic() + _BACKGROUND_S) as lease:
                 rows = lease.connection.execute("SELECT path, mtime, size FROM files")
                 known = {path: Known(mtime, size) for path, mtime, size in rows}
-                skipped = lease.facts.skipped
+                # Only what the index has no row of waits for nothing: what was seen and changed since does wait.
+                skipped = {path: why for path, why in lease.facts.skipped.items() if path not in known}
         return compare(self._corpus, known).pending(skipped)
 
     def _read_facts(self) -> None:
@@ -280,17 +282,20 @@ class BuiltinBackend:
             ready=self._readable and self._reader.exists(),
             documents=facts.documents if facts else None,
             pending=self._scanned,
-            notices=tuple(self._notices(facts, _Semantics())) if facts else (),
+            notices=tuple(self._notices(facts, Semantics())) if facts else (),
             detail=self._detail(facts),
         )
 
     def _detail(self, facts: Facts | None) -> dict[str, Any]:
-        size = size_bytes(self._options.index)
+        index = self._options.index
+        size = {"sizeBytes": size_bytes(index)}
+        if building := size_bytes(successor_of(index)):
+            size["buildingBytes"] = building
         if facts is None:
-            return {"sizeBytes": size}
+            return size
         embedding = facts.embedding or {}
         return {
-            "sizeBytes": size,
+            **size,
             "chunks": facts.chunks,
             "vectors": facts.vectors,
             "provider": embedding.get("provider"),

@@ -13,8 +13,9 @@ from typing import Any
 import apsw
 
 from backends.base import BackendError, Failure
-from backends.builtin.meta import read_generation, read_meta
-from backends.builtin.schema import DAMAGE, open_for_reading, require_agreement
+from backends.builtin.locking import gate
+from backends.builtin.meta import joined, read_generation, read_meta
+from backends.builtin.schema import DAMAGE, open_for_reading, require_agreement, require_ours
 from backends.relevance import Spread
 
 #: SQLite looks at the deadline every so many of its own steps, about a millisecond.
@@ -98,7 +99,7 @@ class Reader:
             raise BackendError(Failure.TIMEOUT, "The index took longer than the deadline.") from error
         except apsw.BusyError as error:
             raise BackendError(Failure.LOCKED, "The index is locked.") from error
-        except (apsw.Error, *DAMAGE) as error:
+        except (apsw.Error, OSError, *DAMAGE) as error:
             self.damaged = self.damaged or isinstance(error, DAMAGE)
             raise BackendError(
                 Failure.INDEX_LOST, f"The index cannot be read ({type(error).__name__}).", hint="A sync rebuilds it."
@@ -113,15 +114,27 @@ class Reader:
     def _connect(self) -> tuple[apsw.Connection, tuple[int, int]]:
         file = self._identify()
         with self._lock:
-            if self._closed:
-                raise BackendError(Failure.INDEX_LOST, "The index is closed.")
-            if file != self._file:
-                # Another file took the place: what was known belongs to the old one.
-                self._drop_idle()
-                self._file, self._facts, self.damaged = file, None, False
+            self._turn_to(file)
             if self._idle:
                 return self._idle.pop(), file
-        return open_for_reading(self._path), file
+        # No file is exchanged while the gate is held: what is identified is what is opened, with its own log.
+        with gate(self._path):
+            file = self._identify()
+            with self._lock:
+                self._turn_to(file)
+            return open_for_reading(self._path), file
+
+    def _turn_to(self, file: tuple[int, int]) -> None:
+        """Read that file from now on. Needs the lock: nobody opens a new file before it was looked at."""
+        if self._closed:
+            raise BackendError(Failure.INDEX_LOST, "The index is closed.")
+        if file == self._file:
+            return
+        # Another file took the place: what was known belongs to the old one.
+        self._drop_idle()
+        self._file, self._facts, self.damaged = None, None, False
+        require_ours(self._path)
+        self._file = file
 
     def _identify(self) -> tuple[int, int]:
         try:
@@ -198,7 +211,7 @@ def _facts(connection: apsw.Connection, generation: int) -> Facts:
         spread=Spread(*spread) if spread else None,
         vector_store=meta.get("vector_store", "numpy"),
         last_sync=meta.get("last_sync"),
-        skipped=meta.get("skipped", {}),
+        skipped=joined(meta.get("skipped", {}), meta.get("unembedded", {})),
         notices=tuple(filter(None, (meta.get("rebuilt_notice"), meta.get("embedding_notice")))),
     )
 
