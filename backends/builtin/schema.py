@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
@@ -223,11 +224,21 @@ def open_for_reading(path: Path) -> apsw.Connection:
 def require_ours(path: Path) -> None:
     """Raise `DamagedError` for an index of ours without a header, `BackendError` for a file of somebody else.
 
-    Looks into the file, and so must not be called while this process holds a connection to it: closing any
-    descriptor of a file gives up all of the process's locks on it, also those that SQLite relies on.
+    Looks into a file once in the life of the process: closing any descriptor of a file gives up all of the process's
+    locks on it, also those that SQLite holds for a reader. What becomes of the file later SQLite tells.
     """
-    if owner_of(path) is Owner.OURS_DAMAGED:
-        raise DamagedError("header")
+    info = path.stat()
+    file = info.st_dev, info.st_ino
+    with _looking:
+        if file in _looked_at:
+            return
+        if owner_of(path) is Owner.OURS_DAMAGED:
+            raise DamagedError("header")
+        _looked_at.add(file)
+
+
+_looking = threading.Lock()
+_looked_at: set[tuple[int, int]] = set()
 
 
 def load_vec(connection: apsw.Connection, extension: Path | None) -> bool:
