@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from backends.base import (
@@ -47,6 +47,14 @@ POOL = 80
 _EMBED_SHARE = 0.6
 _BACKGROUND_S = 10.0
 _USUAL_SPREAD = Spread(0.25, 0.8)
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """Numbers of the chunks that the keyword leg chose, best first, and the state of the index that they are of."""
+
+    numbers: list[int]
+    facts: Facts
 
 
 class BuiltinBackend:
@@ -160,18 +168,26 @@ class BuiltinBackend:
     def _pool_size(self, query: Query) -> int:
         return max(POOL, self._options.candidate_multiplier * query.max_results)
 
-    def _keywords(self, query: Query) -> list[int]:
-        if query.mode is Mode.VSEARCH:
-            return []
+    def _keywords(self, query: Query) -> _Words:
         with self._reader.lease(query.deadline_at) as lease:
-            return keyword_candidates(lease, query_terms(query.text), self._pool_size(query), Filter.of(query))
+            return self._words(lease, query)
 
-    def _rank(self, query: Query, words: list[int], semantics: Semantics) -> Answer:
+    def _words(self, lease: Lease, query: Query) -> _Words:
+        numbers: list[int] = []
+        if query.mode is not Mode.VSEARCH:
+            numbers = keyword_candidates(lease, query_terms(query.text), self._pool_size(query), Filter.of(query))
+        return _Words(numbers, lease.facts)
+
+    def _rank(self, query: Query, found: _Words, semantics: Semantics) -> Answer:
         """Merge the legs' candidates, and score passages read back from the files."""
         terms, limit, only = query_terms(query.text), self._pool_size(query), Filter.of(query)
         with self._reader.lease(query.deadline_at) as lease:
             self._had_index = True
             facts = lease.facts
+            if facts is not found.facts:
+                # Numbers of chunks mean nothing in another file, and those of a changed note are gone from this one.
+                found = self._words(lease, query)
+            words = found.numbers
             vector = semantics.against(facts.embedding)
             if facts.vectors and vector is None and semantics.vector is not None:
                 # Its model is gone, or it was exchanged once more: vectors of two models are never compared.

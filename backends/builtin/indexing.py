@@ -25,7 +25,7 @@ from backends.builtin.options import IndexJob
 from backends.builtin.ownership import owner_of
 from backends.builtin.schema import DAMAGE, Opened, open_for_writing
 from backends.builtin.successor import Succession, drop_successor, finish_exchange, take_place
-from backends.builtin.upkeep import forget_words, give_back_pages
+from backends.builtin.upkeep import end_log, forget_words, give_back_pages
 from backends.embedding import Embedder, EmbeddingSpec, EmbeddingUnavailableError
 
 EmbedderFor: TypeAlias = Callable[[EmbeddingSpec], Embedder | None]
@@ -183,7 +183,9 @@ class _Sync:
         self._notice, self._unembedded = stage.notice, stage.refused
 
     def _build_successor(self, model: _Model) -> None:
-        succession = Succession(self._job, model.embedder, self._refreshing, model.notice)
+        succession = Succession(
+            self._job, model.embedder, report=self._report, refreshing=self._refreshing, notice=model.notice
+        )
         self.replaced = succession.build()
         self._notice, self._unembedded = succession.notice, succession.refused
         self._embedded = succession.embedded
@@ -215,8 +217,7 @@ class _Sync:
         if self._files.removed:
             forget_words(self._connection)
         give_back_pages(self._connection)
-        # TRUNCATE: an idle index leaves no log behind for the next start to read.
-        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        end_log(self._connection)
 
     def _align_vec(self) -> None:
         embedding = read_meta(self._connection).get("embedding")

@@ -24,8 +24,12 @@ _STEPS_BETWEEN_LOOKS = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """An index at one generation. `frequencies` fills as words are asked for; all else never changes."""
+    """An index at one generation. `frequencies` fills as words are asked for; all else never changes.
 
+    `file` is the device and inode of the file, `generation` the number of its last change.
+    """
+
+    file: tuple[int, int]
     generation: int
     documents: int
     chunks: int
@@ -92,7 +96,7 @@ class Reader:
             try:
                 connection.set_progress_handler(lambda: time.monotonic() > deadline_at, _STEPS_BETWEEN_LOOKS)
                 connection.execute("BEGIN")
-                yield Lease(connection, self._current(connection))
+                yield Lease(connection, self._current(connection, file))
             finally:
                 self._give_back(connection, file)
         except apsw.InterruptError as error:
@@ -159,11 +163,11 @@ class Reader:
         while self._idle:
             self._idle.pop().close(True)
 
-    def _current(self, connection: apsw.Connection) -> Facts:
+    def _current(self, connection: apsw.Connection, file: tuple[int, int]) -> Facts:
         generation = read_generation(connection)
         facts = self._facts
-        if facts is None or facts.generation != generation:
-            facts = self._facts = _facts(connection, generation)
+        if facts is None or (facts.file, facts.generation) != (file, generation):
+            facts = self._facts = _facts(connection, file, generation)
         return facts
 
 
@@ -195,13 +199,14 @@ class IndexStatistics:
             return 0
 
 
-def _facts(connection: apsw.Connection, generation: int) -> Facts:
+def _facts(connection: apsw.Connection, file: tuple[int, int], generation: int) -> Facts:
     require_agreement(connection)
     meta = read_meta(connection)
     ((documents,),) = connection.execute("SELECT count(*) FROM files WHERE hash != ''")
     ((chunks, vectors),) = connection.execute("SELECT count(*), count(*) FILTER (WHERE stamp > 0) FROM chunks")
     spread = meta.get("spread")
     return Facts(
+        file=file,
         generation=generation,
         documents=documents,
         chunks=chunks,

@@ -75,17 +75,26 @@ def _settle(path: Path) -> None:
 class Succession:
     """One attempt to build the successor of an index to its end.
 
-    `embedder` None builds keywords alone, and `notice` says why. `refused` and `failure` are those of `EmbeddingPass`.
+    `refreshing` is a report that may also bring the present index up to date; it is called no more when the successor
+    looks at the files for the last time, since it must know all that the present index knows. `embedder` None builds
+    keywords alone, and `notice` says why. `refused` and `failure` are those of `EmbeddingPass`.
     """
 
     def __init__(
-        self, job: IndexJob, embedder: Embedder | None, report: Report, notice: dict[str, str] | None = None
+        self,
+        job: IndexJob,
+        embedder: Embedder | None,
+        *,
+        report: Report,
+        refreshing: Report,
+        notice: dict[str, str] | None = None,
     ) -> None:
         self._job = job
         self._index = job.options.index
         self._embedder = embedder
         self._cut = Cut.of(job.options)
         self._report = report
+        self._refreshing = refreshing
         self.notice = notice
         self.embedded = 0
         self.refused: dict[str, str] = {}
@@ -138,13 +147,13 @@ class Succession:
 
     def _fill(self, opened: Opened) -> bool:
         connection, options = opened.connection, self._job.options
-        files = FilePass(connection, self._job.corpus, self._cut, self._report)
         stage = self._embedder and EmbeddingPass(connection, self._embedder, options.cache_entries, opened.has_vec)
         # Twice: what was written while the first round embedded must not be missing after the exchange.
-        for _ in range(2):
+        for report in (self._refreshing, self._report):
+            files = FilePass(connection, self._job.corpus, self._cut, report)
             files.run()
             if stage:
-                self.embedded += stage.run(self._report)
+                self.embedded += stage.run(report)
                 self.failure, self.notice, self.refused = stage.failure, stage.notice, stage.refused
             if self.failure:
                 return False

@@ -13,6 +13,7 @@ from backends.builtin.schema import BUSY_TIMEOUT_MS, MAX_WAL_BYTES, fetch_value
 MAX_LOG_BYTES = 4 * MAX_WAL_BYTES
 #: A search or a scan of ours is over in less: whoever still reads then is somebody else, or stuck.
 _READER_WAIT_MS = 15_000
+_LAST_WAIT_MS = 500
 #: FTS5 writes about so many pages in one step of a merge, and SQLite moves so many in one of a vacuum.
 _STEP_PAGES = 256
 #: Less than so many free pages, or than this share of the file, is room for the next notes and not waste.
@@ -35,6 +36,13 @@ def keep_log_short(
         _checkpoint(connection, "TRUNCATE")
     finally:
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+
+
+def end_log(connection: apsw.Connection) -> None:
+    """Leave no log behind for the next start to read, unless searches without a break need it."""
+    connection.set_busy_timeout(_LAST_WAIT_MS)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
 
 
 def store_log(connection: apsw.Connection) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,7 @@ class InProcessWriter:
 class Desk:
     """One agent's notes and its engine, driven synchronously."""
 
-    def __init__(self, home: Path, pool: ThreadPoolExecutor, embedder: Embedder | None, **options: Any) -> None:
+    def __init__(self, home: Path, pool: Executor, embedder: Embedder | None, **options: Any) -> None:
         self.workspace = home / "workspace"
         (self.workspace / "memory").mkdir(parents=True, exist_ok=True)
         self.index = home / "state" / "main.sqlite"
