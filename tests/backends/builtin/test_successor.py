@@ -17,12 +17,12 @@ from typing import Any
 import apsw
 import pytest
 
-from backends.base import BackendError, Failure, Query
-from backends.builtin import EmbeddingSpec, QueryVector, run_index_job
+from backends.base import BackendError, Failure
+from backends.builtin import EmbeddingSpec, run_index_job
 from backends.builtin.reader import Lease, Reader
 from backends.builtin.successor import successor_of
 from backends.embedding import Embedder, EmbeddingUnavailableError
-from tests.backends.builtin.conftest import Desk, InProcessWriter, ToyEmbedder
+from tests.backends.builtin.conftest import Desk, ToyEmbedder
 
 #: Enough for three batches of vectors.
 NOTES = 300
@@ -377,34 +377,27 @@ def test_a_disk_that_fills_up_during_a_build_costs_nothing(semantic: Desk, tmp_p
     ]
 
 
-class AtOnce(Executor):
-    """A pool that has done its work when it is asked to begin."""
+class Interrupted(Executor):
+    """A pool that works when it is asked to, and lets something happen before its second piece of work."""
+
+    def __init__(self, happening: Callable[[], object]) -> None:
+        self._happenings = [lambda: None, happening]
 
     def submit(self, work: Any, /, *args: Any, **named: Any) -> Future[Any]:
+        if self._happenings:
+            self._happenings.pop(0)()
         done: Future[Any] = Future()
         done.set_result(work(*args, **named))
         return done
 
 
-def test_an_exchange_between_the_legs_of_a_search_loses_no_hit(semantic: Desk) -> None:
+def test_an_exchange_between_the_legs_of_a_search_loses_no_hit(desk: Desk) -> None:
     """The words were looked for in the old file; numbers of its chunks mean nothing in the new one."""
     for edit in range(5):
-        fill(semantic)
-        semantic.write("memory/late.md", f"zebracomet, edition {edit}\n")
-        semantic.sync()
-
-    class Exchanging(InProcessWriter):
-        async def embed_query(self, spec: EmbeddingSpec, text: str) -> QueryVector | None:
-            vector = await super().embed_query(spec, text)
-            semantic.reopened(chunk_tokens=90)
-            assert semantic.run().detail in ("index_replaced", "")
-            return vector
-
-    semantic.writer = Exchanging(semantic.writer.embedder)
-    semantic.pool = AtOnce()
-    backend = semantic.reopened()
-    query = Query(text="zebracomet", max_results=6, min_score=0.35, max_chars=700, deadline_at=time.monotonic() + 30)
-    answer = asyncio.run(backend.search(query))
-    assert [hit.path for hit in answer.hits] == ["memory/late.md"]
-    assert not answer.partial
-    asyncio.run(backend.close())
+        desk.write("memory/a.md", f"zebracomet, edition {edit}\n")
+        desk.sync()
+    exchanged: list[str] = []
+    desk.pool = Interrupted(lambda: exchanged.append(desk.run().detail))
+    desk.reopened(chunk_tokens=90)
+    assert desk.paths("zebracomet") == ["memory/a.md"]
+    assert exchanged == ["index_replaced"]
