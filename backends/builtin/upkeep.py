@@ -11,8 +11,8 @@ from backends.builtin.schema import BUSY_TIMEOUT_MS, MAX_WAL_BYTES, fetch_value
 
 #: A log that grew over this is cut before anything more is written.
 MAX_LOG_BYTES = 4 * MAX_WAL_BYTES
-#: A search or a scan of ours is over in less: whoever still reads then is somebody else, or stuck.
-_READER_WAIT_MS = 15_000
+#: Some searches and scans of ours, one after the other, are over in less: who still reads then is a stranger, or stuck.
+_READER_WAIT_MS = 45_000
 _LAST_WAIT_MS = 500
 #: FTS5 writes about so many pages in one step of a merge, and SQLite moves so many in one of a vacuum.
 _STEP_PAGES = 256

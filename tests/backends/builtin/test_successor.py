@@ -276,6 +276,25 @@ def test_what_another_reader_holds_back_is_exchanged_the_next_time(semantic: Des
     assert answering(semantic, "other")
 
 
+def test_an_exchange_that_was_begun_is_finished_whatever_is_wanted_by_then(semantic: Desk) -> None:
+    """A kill may have taken the log away under readers of the old file: nobody may write into that file again."""
+    fill(semantic)
+    semantic.sync()
+    old, semantic.writer.embedder = semantic.writer.embedder, ToyEmbedder("other", 32)
+    with closing(apsw.Connection(str(semantic.index))) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT count(*) FROM files").fetchall()
+        semantic.write("memory/new.md", "zebracomet\n")
+        with pytest.raises(BackendError):
+            semantic.run()
+    before = semantic.index.stat().st_ino
+    semantic.writer.embedder = old
+    semantic.run()
+    assert semantic.index.stat().st_ino != before
+    assert semantic.paths("zebracomet") == ["memory/new.md"]
+    assert answering(semantic, "toy")
+
+
 @pytest.mark.parametrize("junk", [b"", os.urandom(50_000)], ids=["empty", "junk"])
 @pytest.mark.parametrize("killed", [True, False])
 def test_a_damaged_successor_is_dropped(semantic: Desk, junk: bytes, killed: bool) -> None:
