@@ -173,6 +173,8 @@ class _Sync:
             return
         if model.embedder:
             self._embed(model.embedder)
+        else:
+            self._align_vec()
         if not model.expected:
             drop_successor(self._job.options.index)
         self._finish()
@@ -205,7 +207,6 @@ class _Sync:
 
     def _finish(self) -> None:
         """Write down what this run found, and make the file as small as what it holds."""
-        self._align_vec()
         note_sync(
             self._connection,
             has_vec=self._opened.has_vec,

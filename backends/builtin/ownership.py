@@ -89,7 +89,7 @@ def foreign(what: str) -> BackendError:
 
 def sign(path: Path, *successors: Path) -> None:
     """Write down that we made this very file, and those that may take its place at any moment. Raises `OSError`."""
-    mark, identity = _mark(path), b"".join(map(_identity, (path, *successors)))
+    mark, identity = _mark(path), b"".join(_identity(file) for file in (path, *successors) if file.exists())
     with suppress(OSError):
         if mark.read_bytes() == identity:
             return

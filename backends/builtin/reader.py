@@ -103,7 +103,7 @@ class Reader:
             raise BackendError(Failure.TIMEOUT, "The index took longer than the deadline.") from error
         except apsw.BusyError as error:
             raise BackendError(Failure.LOCKED, "The index is locked.") from error
-        except (apsw.Error, OSError, *DAMAGE) as error:
+        except (apsw.Error, *DAMAGE) as error:
             self.damaged = self.damaged or isinstance(error, DAMAGE)
             raise BackendError(
                 Failure.INDEX_LOST, f"The index cannot be read ({type(error).__name__}).", hint="A sync rebuilds it."
@@ -116,11 +116,20 @@ class Reader:
             self._drop_idle()
 
     def _connect(self) -> tuple[apsw.Connection, tuple[int, int]]:
+        try:
+            return self._idle_one() or self._opened()
+        except OSError as error:
+            raise BackendError(
+                Failure.INDEX_LOST, "There is no index.", hint="A sync builds it from the notes."
+            ) from error
+
+    def _idle_one(self) -> tuple[apsw.Connection, tuple[int, int]] | None:
         file = self._identify()
         with self._lock:
             self._turn_to(file)
-            if self._idle:
-                return self._idle.pop(), file
+            return (self._idle.pop(), file) if self._idle else None
+
+    def _opened(self) -> tuple[apsw.Connection, tuple[int, int]]:
         # No file is exchanged while the gate is held: what is identified is what is opened, with its own log.
         with gate(self._path):
             file = self._identify()
@@ -141,12 +150,7 @@ class Reader:
         self._file = file
 
     def _identify(self) -> tuple[int, int]:
-        try:
-            info = self._path.stat()
-        except OSError as error:
-            raise BackendError(
-                Failure.INDEX_LOST, "There is no index.", hint="A sync builds it from the notes."
-            ) from error
+        info = self._path.stat()
         return info.st_dev, info.st_ino
 
     def _give_back(self, connection: apsw.Connection, file: tuple[int, int]) -> None:

@@ -276,6 +276,21 @@ def test_what_another_reader_holds_back_is_exchanged_the_next_time(semantic: Des
     assert answering(semantic, "other")
 
 
+def test_an_index_that_is_deleted_during_a_build_is_replaced_all_the_same(semantic: Desk) -> None:
+    """There is nothing left to exchange, and the successor is whole."""
+    fill(semantic)
+    semantic.sync()
+    semantic.writer.embedder = ToyEmbedder("other", 32)
+
+    def delete(progress: dict[str, Any]) -> None:
+        if progress["phase"] == "vectors":
+            semantic.index.unlink(missing_ok=True)
+
+    assert semantic.run(delete).detail == "index_replaced"
+    assert answering(semantic, "other")
+    assert inner_files(semantic) == ["main.sqlite", "main.sqlite.lock", "main.sqlite.owner"]
+
+
 def test_an_exchange_that_was_begun_is_finished_whatever_is_wanted_by_then(semantic: Desk) -> None:
     """A kill may have taken the log away under readers of the old file: nobody may write into that file again."""
     fill(semantic)
