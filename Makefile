@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # OPENBLAS threads cost memory and help nothing at this size.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: setup run test check bench quality chaos-qmd qmd clean
+.PHONY: setup run test check bench quality chaos-qmd chaos-index qmd clean
 
 setup: $(VENV)/.ready
 
@@ -40,6 +40,11 @@ quality: setup
 # Ten minutes of searches while qmd hangs, dies, floods, lies and locks; `make test` has the short form.
 chaos-qmd: setup
 	@$(BIN)/python -m tests.chaos.qmd --seconds 600
+
+# Two hundred kills of the worker and the daemon while an index is built and exchanged, and searches go on; about ten
+# minutes. `make test` has the short form.
+chaos-index: setup
+	@$(BIN)/python -m tests.chaos.index --kills 200
 
 # The real qmd and the Node that it needs, in an ignored folder. The older versions borrow its modules, which Node
 # finds in the folder above them (and the MCP kit that 2.8 no longer has): a few hundred kilobytes each.

@@ -80,19 +80,24 @@ class Root:
 
         What is given can be shown, indexed and read: a file that `holds` would deny goes to `refuse`.
         """
-        for found in self._matching(self.pattern()):
+        for found in self._matching(self.pattern(), refuse):
             shown = self.shown + found.relative
             if is_plain(shown):
                 yield found
             else:
                 refuse(printable(shown), UNSHOWABLE)
 
-    def _matching(self, pattern: str) -> Iterator[Found]:
+    def _matching(self, pattern: str, refuse: Refuse = _ignore) -> Iterator[Found]:
         if is_literal(pattern):
             yield from self._literal(unescape(pattern))
             return
         matcher = compiled(pattern)
-        for found in walk(self.path):
+
+        def odd(relative: str, why: str) -> None:
+            if relative.endswith(".md") and matcher.match(relative) and not self._is_left_out(relative):
+                refuse(printable(self.shown + relative), why)
+
+        for found in walk(self.path, odd):
             if matcher.match(found.relative) and not self._is_left_out(found.relative):
                 yield found
 
@@ -194,8 +199,11 @@ def is_ignored(relative: str) -> bool:
     return any(part.startswith(".") or part in IGNORED_FOLDERS for part in PurePosixPath(relative).parts)
 
 
-def walk(top: Path) -> Iterator[Found]:
-    """Every regular file below `top` in path order, without following links inside it. `top` itself may be a link."""
+def walk(top: Path, odd: Refuse = _ignore) -> Iterator[Found]:
+    """Every regular file below `top` in path order, without following links inside it. `top` itself may be a link.
+
+    `odd` hears of everything else but links, by its path below `top`, and why it is no file.
+    """
     stack = [""]
     while stack:
         folder = stack.pop()
@@ -211,9 +219,12 @@ def walk(top: Path) -> Iterator[Found]:
             relative = f"{folder}/{entry.name}" if folder else entry.name
             try:
                 if entry.is_dir(follow_symlinks=False):
+                    odd(relative, "a folder")
                     stack.append(relative)
                 elif entry.is_file(follow_symlinks=False):
                     files.append(_found(relative, entry))
+                elif not entry.is_symlink():
+                    odd(relative, "no regular file")
             except OSError:
                 continue
         yield from reversed(files)

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from backends.builtin.backend import BuiltinBackend
 from backends.builtin.indexing import run_index_job
-from backends.builtin.options import BuiltinOptions, IndexJob, Writer
-from backends.embedding import EmbeddingSpec
+from backends.builtin.options import BuiltinOptions, IndexJob, QueryVector, Writer
+from backends.embedding import EmbeddingIdentity, EmbeddingSpec
 
-__all__ = ["BuiltinBackend", "BuiltinOptions", "EmbeddingSpec", "IndexJob", "Writer", "run_index_job"]
+__all__ = [
+    "BuiltinBackend",
+    "BuiltinOptions",
+    "EmbeddingIdentity",
+    "EmbeddingSpec",
+    "IndexJob",
+    "QueryVector",
+    "Writer",
+    "run_index_job",
+]

@@ -7,10 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
-
-import numpy as np
 
 from backends.base import (
     Answer,
@@ -26,13 +24,14 @@ from backends.base import (
     SyncRequest,
 )
 from backends.builtin.discovery import Known, compare
-from backends.builtin.legs import Legs
+from backends.builtin.legs import Legs, Near, Words
 from backends.builtin.options import BuiltinOptions, IndexJob, Writer
+from backends.builtin.questions import Questions, Semantics, Stored
 from backends.builtin.ranking import Places, located, warm
 from backends.builtin.reader import Facts, IndexStatistics, Reader, size_bytes
+from backends.builtin.successor import successor_of
 from backends.builtin.vectors import VectorCache
 from backends.corpus import Corpus
-from backends.embedding import Vectors, resolve
 from backends.meaning import Meaning
 from backends.passages import assemble
 from backends.relevance import Spread, Statistics
@@ -44,15 +43,6 @@ T = TypeVar("T")
 _EMBED_SHARE = 0.6
 _BACKGROUND_S = 10.0
 _USUAL_SPREAD = Spread(0.25, 0.8)
-
-
-@dataclass(frozen=True, slots=True)
-class _Semantics:
-    """What the vector leg of one search has: the query's vector, or why it has none."""
-
-    vector: Vectors | None = None
-    late: bool = False
-    notice: Notice | None = None
 
 
 class BuiltinBackend:
@@ -68,7 +58,8 @@ class BuiltinBackend:
         self._statistics = IndexStatistics(self._reader)
         self._places = Places(corpus)
         self._legs = Legs(self._reader, self._vectors, corpus, options.candidate_multiplier)
-        self._semantic = options.vector_enabled and resolve(options.embedding) != "none"
+        self._questions = Questions(options.embedding, writer)
+        self._semantic = options.vector_enabled and self._questions.are_possible
         self._scanned: Pending | None = None
         self._had_index = False
         self._syncing = 0
@@ -127,13 +118,16 @@ class BuiltinBackend:
             semantics, near = await meaning
         finally:
             meaning.cancel()
-        return await self._in_pool(lambda: self._rank(query, words, semantics, near))
+        return await self._in_pool(lambda: self._rank(query, words, near, semantics))
 
-    async def _nearest(self, query: Query) -> tuple[_Semantics, dict[int, float]]:
+    async def _nearest(self, query: Query) -> tuple[Semantics, Near | None]:
         semantics = await self._semantics(query)
+        if self._is_of_another(semantics):
+            # The file was exchanged while the question was embedded: what answers now has other vectors.
+            semantics = await self._semantics(query)
         if semantics.vector is None:
-            return semantics, {}
-        return semantics, await self._in_pool(lambda: self._legs.nearest(query, semantics.vector))
+            return semantics, None
+        return semantics, await self._in_pool(lambda: self._legs.nearest(query, semantics))
 
     async def _unindexed(self, query: Query) -> Answer:
         if self._had_index:
@@ -145,38 +139,44 @@ class BuiltinBackend:
             self._scanned = await self._in_pool(lambda: compare(self._corpus, {}).pending())
         return Answer(hits=(), engine=self.name, via="index", mode=query.mode, pending=self._scanned)
 
-    async def _semantics(self, query: Query) -> _Semantics:
+    async def _semantics(self, query: Query) -> Semantics:
         """The query's vector."""
         if not self._wants_vectors():
-            return _Semantics()
+            return Semantics()
         limit_s = (query.deadline_at - time.monotonic()) * _EMBED_SHARE
-        try:
-            async with asyncio.timeout(max(0.0, limit_s)):
-                data = await self._writer.embed_query(self._options.embedding, query.text[:MAX_QUERY_CHARS])
-        except TimeoutError:
-            return _Semantics(late=True)
-        except BackendError as error:
-            return _Semantics(late=True, notice=Notice("embedding_failed", error.message, error.hint))
-        return _Semantics() if data is None else _Semantics(np.frombuffer(data, dtype="<f4"))
+        return await self._questions.semantics(query.text[:MAX_QUERY_CHARS], self._embedding, limit_s)
+
+    def _embedding(self) -> Stored:
+        facts = self._reader.facts
+        return facts.embedding if facts else None
+
+    def _is_of_another(self, semantics: Semantics) -> bool:
+        """Whether the query's vector cannot be compared with those of the index, as far as that is known."""
+        facts = self._reader.facts
+        return bool(semantics.vector and facts and facts.vectors and semantics.against(facts.embedding) is None)
 
     def _wants_vectors(self) -> bool:
         """Whether a vector of the query could meet any in the index. Unknown before the first lease: ask."""
         facts = self._reader.facts
         return self._semantic and (facts is None or facts.vectors > 0)
 
-    def _rank(self, query: Query, words: list[int], semantics: _Semantics, near: dict[int, float]) -> Answer:
+    def _rank(self, query: Query, words: Words, near: Near | None, semantics: Semantics) -> Answer:
         """Merge the legs' candidates, and score passages read back from the files."""
         with self._reader.lease(query.deadline_at) as lease:
             self._had_index = True
             facts, spread = lease.facts, lease.facts.spread or _USUAL_SPREAD
-            pool = self._legs.pool(lease, query, words, near, semantics.vector)
-            chosen = self._legs.chosen(query, pool)
-            candidates = located(lease, self._places, chosen, pool.cosines, spread)
+            vector = semantics.against(facts.embedding)
+            if facts.vectors and vector is None and semantics.vector is not None:
+                # Its model is gone, or it was exchanged once more: vectors of two models are never compared.
+                semantics = replace(semantics, late=True)
+            pool = self._legs.pool(lease, query, words, near, vector)
+            candidates = located(lease, self._places, self._legs.chosen(query, pool), pool.cosines, spread)
             warm(lease, query_terms(query.text))
-        ran = self._mode_that_ran(query, bool(pool.cosines))
-        meaning = Meaning(semantics.vector, spread) if semantics.vector is not None and pool.cosines else None
+        with_vectors = bool(pool.cosines)
+        ran = self._mode_that_ran(query, with_vectors)
+        meaning = Meaning(vector, spread) if vector is not None and with_vectors else None
         found = assemble(candidates, replace(query, mode=ran), self._statistics, self._options.ranking, meaning)
-        answer = self._answer(tuple(found.hits), ran, facts, semantics, bool(pool.cosines))
+        answer = self._answer(tuple(found.hits), ran, facts, semantics, with_vectors)
         if not query.explain:
             return answer
         return replace(answer, explain={"candidates": pool.explained(), **found.explained()})
@@ -187,7 +187,7 @@ class BuiltinBackend:
         return query.mode if self._options.hybrid else Mode.VSEARCH
 
     def _answer(
-        self, hits: tuple[Hit, ...], mode: Mode, facts: Facts, semantics: _Semantics, with_vectors: bool
+        self, hits: tuple[Hit, ...], mode: Mode, facts: Facts, semantics: Semantics, with_vectors: bool
     ) -> Answer:
         embedding = facts.embedding if with_vectors and facts.embedding else {}
         return Answer(
@@ -202,7 +202,7 @@ class BuiltinBackend:
             notices=tuple(self._notices(facts, semantics)),
         )
 
-    def _notices(self, facts: Facts, semantics: _Semantics) -> Iterator[Notice]:
+    def _notices(self, facts: Facts, semantics: Semantics) -> Iterator[Notice]:
         if semantics.notice:
             yield semantics.notice
         yield from (Notice(**notice) for notice in facts.notices)
@@ -250,7 +250,8 @@ class BuiltinBackend:
             with self._reader.lease(time.monotonic() + _BACKGROUND_S) as lease:
                 rows = lease.connection.execute("SELECT path, mtime, size FROM files")
                 known = {path: Known(mtime, size) for path, mtime, size in rows}
-                skipped = lease.facts.skipped
+                # Only what the index has no row of waits for nothing: what was seen and changed since does wait.
+                skipped = {path: why for path, why in lease.facts.skipped.items() if path not in known}
         return compare(self._corpus, known).pending(skipped)
 
     def _read_facts(self) -> None:
@@ -265,17 +266,20 @@ class BuiltinBackend:
             ready=self._readable and self._reader.exists(),
             documents=facts.documents if facts else None,
             pending=self._scanned,
-            notices=tuple(self._notices(facts, _Semantics())) if facts else (),
+            notices=tuple(self._notices(facts, Semantics())) if facts else (),
             detail=self._detail(facts),
         )
 
     def _detail(self, facts: Facts | None) -> dict[str, Any]:
-        size = size_bytes(self._options.index)
+        index = self._options.index
+        size = {"sizeBytes": size_bytes(index)}
+        if building := size_bytes(successor_of(index)):
+            size["buildingBytes"] = building
         if facts is None:
-            return {"sizeBytes": size}
+            return size
         embedding = facts.embedding or {}
         return {
-            "sizeBytes": size,
+            **size,
             "chunks": facts.chunks,
             "vectors": facts.vectors,
             "provider": embedding.get("provider"),

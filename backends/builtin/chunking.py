@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from backends.graphemes import cut_before
 
+#: Stands in every index beside its chunk sizes: text that is cut differently must be cut again.
+CHUNKING_VERSION = 1
+
 _CHARS_PER_TOKEN = 4
 
 

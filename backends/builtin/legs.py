@@ -10,8 +10,10 @@ from backends.asked_days import asked_days
 from backends.base import Mode, Query, Source
 from backends.builtin.filters import Filter
 from backends.builtin.lexical import dated_candidates, keyword_candidates
+from backends.builtin.questions import Semantics
 from backends.builtin.ranking import fused
-from backends.builtin.reader import Lease, Reader
+from backends.builtin.reader import Facts, Lease, Reader
+from backends.builtin.schema import fetch_value
 from backends.builtin.vectors import VectorCache
 from backends.corpus import Corpus, Kind
 from backends.embedding import Vectors
@@ -24,6 +26,22 @@ POOL = 80
 _NOTES = 24
 #: So many chunks of the days that a question names are in it, whatever words they hold.
 _DATED = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Numbers of chunks that the keyword leg chose, best first, and the state of the index that they are of."""
+
+    numbers: Sequence[int]
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Cosines of the nearest chunks by number, best first, and the state of the index that they are of."""
+
+    cosines: Mapping[int, float]
+    facts: Facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,47 +70,47 @@ class Legs:
         """How many chunks each leg may find."""
         return max(POOL, self._candidate_multiplier * query.max_results)
 
-    def words(self, query: Query) -> list[int]:
-        """Chunks that hold words of the query."""
-        if query.mode is Mode.VSEARCH:
-            return []
+    def words(self, query: Query) -> Words:
+        """Chunks that hold words of the query; none when only meaning is asked for."""
         with self._reader.lease(query.deadline_at) as lease:
-            return self.words_in(lease, query)
+            return self._words_in(lease, query) if query.mode is not Mode.VSEARCH else Words((), lease.facts)
 
-    def words_in(self, lease: Lease, query: Query) -> list[int]:
-        """Chunks that hold words of the query, whatever its mode."""
+    def _words_in(self, lease: Lease, query: Query) -> Words:
         terms = query_terms(query.text)
         found = keyword_candidates(lease, terms, self.size(query), Filter.of(query))
         if self._is_mixed(query):
             found += keyword_candidates(lease, terms, _NOTES, Filter.of(_of_notes(query)))
         for asked in asked_days(query.text, query.today):
             found += dated_candidates(lease, asked, _DATED, Filter.of(query))
-        return list(dict.fromkeys(found))
+        return Words(list(dict.fromkeys(found)), lease.facts)
 
-    def nearest(self, query: Query, vector: Vectors | None) -> dict[int, float]:
+    def nearest(self, query: Query, semantics: Semantics) -> Near:
         """Chunks nearest to a query's vector, best first, with their cosines."""
-        if vector is None:
-            return {}
         with self._reader.lease(query.deadline_at) as lease:
-            if not lease.facts.vectors:
-                return {}
-            matrix = self._vectors.matrix(lease)
-            found = dict(matrix.nearest(vector, self.size(query), Filter.of(query).allowed(lease)))
-            if self._is_mixed(query):
-                found |= dict(matrix.nearest(vector, _NOTES, Filter.of(_of_notes(query)).allowed(lease)))
-            return found
+            return self._nearest_in(lease, query, semantics.against(lease.facts.embedding))
 
-    def pool(
-        self, lease: Lease, query: Query, words: Sequence[int], near: Mapping[int, float], vector: Vectors | None
-    ) -> Pool:
-        """Both legs together, with the cosines of what only the words found."""
-        if query.mode is Mode.VSEARCH and not near:
+    def _nearest_in(self, lease: Lease, query: Query, vector: Vectors | None) -> Near:
+        if vector is None or not lease.facts.vectors:
+            return Near({}, lease.facts)
+        matrix = self._vectors.matrix(lease)
+        found = dict(matrix.nearest(vector, self.size(query), Filter.of(query).allowed(lease)))
+        if self._is_mixed(query):
+            found |= dict(matrix.nearest(vector, _NOTES, Filter.of(_of_notes(query)).allowed(lease)))
+        return Near(found, lease.facts)
+
+    def pool(self, lease: Lease, query: Query, words: Words, near: Near | None, vector: Vectors | None) -> Pool:
+        """Both legs together as the index is now, with the cosines of what only the words found."""
+        near = near or Near({}, lease.facts)
+        if not (_holds(lease, words.numbers, words.facts) and _holds(lease, list(near.cosines), near.facts)):
+            near = self._nearest_in(lease, query, vector)
+            words = self._words_in(lease, query) if query.mode is not Mode.VSEARCH else Words((), lease.facts)
+        if query.mode is Mode.VSEARCH and not near.cosines:
             # Vectors alone were asked for and there are none: keywords are better than nothing, and are told.
-            words = self.words_in(lease, query)
-        cosines = dict(near)
+            words = self._words_in(lease, query)
+        cosines = dict(near.cosines)
         if vector is not None and lease.facts.vectors:
-            cosines |= self._vectors.matrix(lease).cosines(vector, words)
-        return Pool(words, list(near), cosines)
+            cosines |= self._vectors.matrix(lease).cosines(vector, words.numbers)
+        return Pool(words.numbers, list(near.cosines), cosines)
 
     def chosen(self, query: Query, pool: Pool) -> list[int]:
         """The chunks of both legs in the order of their ranks."""
@@ -102,6 +120,20 @@ class Legs:
     def _is_mixed(self, query: Query) -> bool:
         """Whether conversations could fill every place of the pool."""
         return self._has_sessions and query.sources == frozenset(Source)
+
+
+def _holds(lease: Lease, numbers: Sequence[int], facts: Facts) -> bool:
+    """Whether chunks that were found in an earlier state of the index are still there.
+
+    Numbers of chunks mean nothing in another file, and those of a changed note are gone.
+    """
+    if facts is lease.facts or not numbers:
+        return True
+    if facts.file != lease.facts.file:
+        return False
+    marks = ",".join("?" * len(numbers))
+    sql = f"SELECT count(*) FROM chunks WHERE number IN ({marks})"  # noqa: S608 - only question marks
+    return bool(fetch_value(lease.connection, sql, tuple(numbers)) == len(numbers))
 
 
 def _of_notes(query: Query) -> Query:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -30,6 +31,42 @@ def read_generation(connection: apsw.Connection) -> int:
     return int(_decoded("generation", row[0])) if row else 0
 
 
+def publish(connection: apsw.Connection, **values: Any) -> None:
+    """Store meta values and tell readers that something is new."""
+    write_meta(connection, generation=read_generation(connection) + 1, **values)
+
+
+def note_sync(
+    connection: apsw.Connection,
+    *,
+    has_vec: bool,
+    skipped: Mapping[str, str],
+    unembedded: Mapping[str, str] | None,
+    embedding_notice: Mapping[str, str] | None,
+    rebuilt_notice: Mapping[str, str] | None = None,
+    **more: Any,
+) -> None:
+    """Write down what a sync found. `unembedded` None: it did not look, and what an earlier one found stands."""
+    if unembedded is not None:
+        more["unembedded"] = unembedded
+    with connection:
+        publish(
+            connection,
+            last_sync=time.time(),
+            vector_store="vec0" if has_vec else "numpy",
+            skipped=skipped,
+            embedding_notice=embedding_notice,
+            rebuilt_notice=rebuilt_notice,
+            **more,
+        )
+
+
+def joined(skipped: Mapping[str, str], unembedded: Mapping[str, str]) -> dict[str, str]:
+    """Every file with something amiss, with all reasons."""
+    both = {path: f"{skipped[path]}; {why}" for path, why in unembedded.items() if path in skipped}
+    return {**skipped, **unembedded, **both}
+
+
 def _decoded(key: str, value: Any) -> Any:
     try:
         decoded = orjson.loads(value)
@@ -53,7 +90,11 @@ def _is_spread(value: Any) -> bool:
 
 
 def _is_embedding(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("provider"), str) and _is_count(value.get("dims"))
+    return (
+        isinstance(value, dict)
+        and all(isinstance(value.get(key), str) for key in ("provider", "model"))
+        and _is_count(value.get("dims"))
+    )
 
 
 def _is_text_map(value: Any) -> bool:
@@ -64,8 +105,8 @@ def _is_notice(value: Any) -> bool:
     return value is None or (_is_text_map(value) and value.keys() == {"code", "message", "action"})
 
 
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
+def _is_chunking(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > 1 and all(map(_is_count, value)) and value[0] > 0
 
 
 def _is_flag(value: Any) -> bool:
@@ -79,13 +120,16 @@ def _is_text(value: Any) -> bool:
 _SHAPES: Mapping[str, Callable[[Any], bool]] = {
     "generation": _is_count,
     "epoch": _is_count,
-    "chunking": _is_list,
+    "chunking": _is_chunking,
     "embedding": _is_embedding,
     "spread": _is_spread,
     "vec_complete": _is_flag,
     "vector_store": _is_text,
     "last_sync": _is_number,
     "skipped": _is_text_map,
+    "unembedded": _is_text_map,
+    "seeded": _is_flag,
+    "whole": _is_flag,
     "embedding_notice": _is_notice,
     "rebuilt_notice": _is_notice,
 }

@@ -10,7 +10,7 @@ import orjson
 
 from backends.base import SyncReport
 from backends.corpus import Corpus, Kind, Root
-from backends.embedding import EmbeddingSpec
+from backends.embedding import EmbeddingIdentity, EmbeddingSpec
 from backends.ordering import Ranking
 from backends.relevance import Weights
 
@@ -65,6 +65,14 @@ class IndexJob:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class QueryVector:
+    """A question's vector as little-endian float32, and whose it is: only vectors of the same can be compared."""
+
+    data: bytes
+    identity: EmbeddingIdentity
+
+
 class Writer(Protocol):
     """The way to the process that writes indexes and holds the embedding model."""
 
@@ -72,8 +80,8 @@ class Writer(Protocol):
         """Run a job. Raises `BackendError`."""
         ...
 
-    async def embed_query(self, spec: EmbeddingSpec, text: str) -> bytes | None:
-        """The query's vector as little-endian float32, None without a semantic model. Raises `BackendError`."""
+    async def embed_query(self, spec: EmbeddingSpec, text: str) -> QueryVector | None:
+        """The query's vector, None without a semantic model. Raises `BackendError`."""
         ...
 
 

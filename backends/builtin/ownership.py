@@ -7,6 +7,7 @@ at somebody's note.
 
 from __future__ import annotations
 
+import glob
 import os
 import stat
 import time
@@ -15,6 +16,7 @@ from enum import Enum, auto
 from pathlib import Path
 
 from backends.base import BackendError, Failure
+from backends.builtin.locking import gate
 from backends.files import write_atomically
 
 APPLICATION_ID = 0x514D4453  # "QMDS"
@@ -64,9 +66,14 @@ def _header(path: Path) -> bytes:
         return stream.read(_HEADER_BYTES)
 
 
+def stored_version(path: Path) -> int:
+    """The schema version in the header of an index of ours, as far as it left the log. Raises `OSError`."""
+    return int.from_bytes(_header(path)[60:64])
+
+
 def _ours_by_mark(path: Path, owner: Owner) -> Owner:
     with suppress(OSError):
-        if _mark(path).read_bytes() == _identity(path):
+        if _identity(path) in _mark(path).read_bytes().splitlines(keepends=True):
             return owner
     raise foreign("a file that is not our index")
 
@@ -80,9 +87,9 @@ def foreign(what: str) -> BackendError:
     )
 
 
-def sign(path: Path) -> None:
-    """Write down that we made this very file. Raises `OSError`."""
-    mark, identity = _mark(path), _identity(path)
+def sign(path: Path, *successors: Path) -> None:
+    """Write down that we made this very file, and those that may take its place at any moment. Raises `OSError`."""
+    mark, identity = _mark(path), b"".join(_identity(file) for file in (path, *successors) if file.exists())
     with suppress(OSError):
         if mark.read_bytes() == identity:
             return
@@ -99,10 +106,17 @@ def _identity(path: Path) -> bytes:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a damaged index and drop its side files, which would poison a new one. Returns the new name."""
-    aside = path.with_name(f"{path.name}.damaged-{int(time.time())}")
-    path.rename(aside)
-    drop_side_files(path)
+    """Rename a damaged index and drop its side files, which would poison a new one. Returns the new name.
+
+    Only the newest is kept: a bad disk must not be filled with copies of what the notes hold anyway.
+    """
+    older = list(path.parent.glob(f"{glob.escape(path.name)}.damaged-*"))
+    aside = path.with_name(f"{path.name}.damaged-{time.time_ns() // 1_000_000}")
+    with gate(path, exclusive=True):
+        path.rename(aside)
+        discard_side_files(path)
+    for file in older:
+        file.unlink(missing_ok=True)
     return aside
 
 
@@ -115,15 +129,40 @@ def make_way(path: Path) -> bool:
     if not _mark(path).exists():
         return False
     emptied = path.exists()
-    path.unlink(missing_ok=True)
-    drop_side_files(path)
+    discard(path)
     return emptied
 
 
-def drop_side_files(path: Path) -> None:
+def discard(path: Path) -> None:
+    """Remove an index of ours with everything beside it."""
+    with gate(path, exclusive=True):
+        path.unlink(missing_ok=True)
+        discard_side_files(path)
+
+
+def discard_side_files(path: Path) -> None:
     """Remove the log, its index, the journal and the mark of an index that is gone."""
-    for file in (*(path.with_name(path.name + ending) for ending in _SIDE_FILES), _mark(path)):
-        file.unlink(missing_ok=True)
+    _discard_log(path)
+    _mark(path).unlink(missing_ok=True)
+
+
+def _discard_log(path: Path) -> None:
+    for ending in _SIDE_FILES:
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+
+
+def exchange(successor: Path, path: Path) -> None:
+    """Put `successor` in the place of an index at once. Both must be closed by us, and no log may hold anything.
+
+    Readers that hold the old file keep it. The log goes first: a kill in between leaves the old index, whole, and
+    the next exchange succeeds. Beside the new file an old log would be taken for its own. Raises `OSError`.
+    """
+    sign(path, successor)
+    with gate(path, exclusive=True):
+        _discard_log(path)
+        successor.replace(path)
+    discard_side_files(successor)
+    sign(path)
 
 
 def open_private(path: Path) -> None:

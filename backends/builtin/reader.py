@@ -13,8 +13,9 @@ from typing import Any
 import apsw
 
 from backends.base import BackendError, Failure
-from backends.builtin.meta import read_generation, read_meta
-from backends.builtin.schema import DAMAGE, open_for_reading, require_agreement
+from backends.builtin.locking import gate
+from backends.builtin.meta import joined, read_generation, read_meta
+from backends.builtin.schema import DAMAGE, open_for_reading, require_agreement, require_ours
 from backends.relevance import Spread
 
 #: SQLite looks at the deadline every so many of its own steps, about a millisecond.
@@ -23,8 +24,12 @@ _STEPS_BETWEEN_LOOKS = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """An index at one generation. `frequencies` fills as words are asked for; all else never changes."""
+    """An index at one generation. `frequencies` fills as words are asked for; all else never changes.
 
+    `file` is the device and inode of the file, `generation` the number of its last change.
+    """
+
+    file: tuple[int, int]
     generation: int
     documents: int
     chunks: int
@@ -91,7 +96,7 @@ class Reader:
             try:
                 connection.set_progress_handler(lambda: time.monotonic() > deadline_at, _STEPS_BETWEEN_LOOKS)
                 connection.execute("BEGIN")
-                yield Lease(connection, self._current(connection))
+                yield Lease(connection, self._current(connection, file))
             finally:
                 self._give_back(connection, file)
         except apsw.InterruptError as error:
@@ -111,25 +116,41 @@ class Reader:
             self._drop_idle()
 
     def _connect(self) -> tuple[apsw.Connection, tuple[int, int]]:
-        file = self._identify()
-        with self._lock:
-            if self._closed:
-                raise BackendError(Failure.INDEX_LOST, "The index is closed.")
-            if file != self._file:
-                # Another file took the place: what was known belongs to the old one.
-                self._drop_idle()
-                self._file, self._facts, self.damaged = file, None, False
-            if self._idle:
-                return self._idle.pop(), file
-        return open_for_reading(self._path), file
-
-    def _identify(self) -> tuple[int, int]:
         try:
-            info = self._path.stat()
+            return self._idle_one() or self._opened()
         except OSError as error:
             raise BackendError(
                 Failure.INDEX_LOST, "There is no index.", hint="A sync builds it from the notes."
             ) from error
+
+    def _idle_one(self) -> tuple[apsw.Connection, tuple[int, int]] | None:
+        file = self._identify()
+        with self._lock:
+            self._turn_to(file)
+            return (self._idle.pop(), file) if self._idle else None
+
+    def _opened(self) -> tuple[apsw.Connection, tuple[int, int]]:
+        # No file is exchanged while the gate is held: what is identified is what is opened, with its own log.
+        with gate(self._path):
+            file = self._identify()
+            with self._lock:
+                self._turn_to(file)
+            return open_for_reading(self._path), file
+
+    def _turn_to(self, file: tuple[int, int]) -> None:
+        """Read that file from now on. Needs the lock: nobody opens a new file before it was looked at."""
+        if self._closed:
+            raise BackendError(Failure.INDEX_LOST, "The index is closed.")
+        if file == self._file:
+            return
+        # Another file took the place: what was known belongs to the old one.
+        self._drop_idle()
+        self._file, self._facts, self.damaged = None, None, False
+        require_ours(self._path)
+        self._file = file
+
+    def _identify(self) -> tuple[int, int]:
+        info = self._path.stat()
         return info.st_dev, info.st_ino
 
     def _give_back(self, connection: apsw.Connection, file: tuple[int, int]) -> None:
@@ -146,11 +167,11 @@ class Reader:
         while self._idle:
             self._idle.pop().close(True)
 
-    def _current(self, connection: apsw.Connection) -> Facts:
+    def _current(self, connection: apsw.Connection, file: tuple[int, int]) -> Facts:
         generation = read_generation(connection)
         facts = self._facts
-        if facts is None or facts.generation != generation:
-            facts = self._facts = _facts(connection, generation)
+        if facts is None or (facts.file, facts.generation) != (file, generation):
+            facts = self._facts = _facts(connection, file, generation)
         return facts
 
 
@@ -182,13 +203,14 @@ class IndexStatistics:
             return 0
 
 
-def _facts(connection: apsw.Connection, generation: int) -> Facts:
+def _facts(connection: apsw.Connection, file: tuple[int, int], generation: int) -> Facts:
     require_agreement(connection)
     meta = read_meta(connection)
     ((documents,),) = connection.execute("SELECT count(*) FROM files WHERE hash != ''")
     ((chunks, vectors),) = connection.execute("SELECT count(*), count(*) FILTER (WHERE stamp > 0) FROM chunks")
     spread = meta.get("spread")
     return Facts(
+        file=file,
         generation=generation,
         documents=documents,
         chunks=chunks,
@@ -198,7 +220,7 @@ def _facts(connection: apsw.Connection, generation: int) -> Facts:
         spread=Spread(*spread) if spread else None,
         vector_store=meta.get("vector_store", "numpy"),
         last_sync=meta.get("last_sync"),
-        skipped=meta.get("skipped", {}),
+        skipped=joined(meta.get("skipped", {}), meta.get("unembedded", {})),
         notices=tuple(filter(None, (meta.get("rebuilt_notice"), meta.get("embedding_notice")))),
     )
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
@@ -17,18 +18,20 @@ import sqlite_vec
 
 from backends.base import BackendError, Failure
 from backends.builtin.meta import DamagedError
+from backends.builtin.migrations import OLDEST_READABLE_VERSION, SCHEMA_VERSION, lay_out, migrate
 from backends.builtin.ownership import (
     APPLICATION_ID,
     Owner,
+    discard,
     foreign,
     make_way,
     open_private,
     owner_of,
     set_aside,
     sign,
+    stored_version,
 )
 
-SCHEMA_VERSION = 1
 BUSY_TIMEOUT_MS = 5_000
 #: The write-ahead log is cut back to this after a checkpoint, and to nothing at the end of every job.
 MAX_WAL_BYTES = 16 * 1024 * 1024
@@ -81,8 +84,9 @@ class Opened:
 def open_for_writing(path: Path, extension: Path | None, *, damaged: bool = False) -> Opened:
     """Open or create an index.
 
-    One of ours that is damaged, or that a reader found `damaged`, is set aside under another name and begun anew.
-    Raises `BackendError(INDEX_LOST)` for a file of somebody else, which stays as it is, `OSError` and `apsw.Error`.
+    One of ours that is damaged, or that a reader found `damaged`, is set aside under another name and begun anew; one
+    of an older version is brought up to date. Raises `BackendError(INDEX_LOST)` for a file of somebody else or of a
+    newer version, which stays as it is, `OSError` and `apsw.Error`.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     owner = owner_of(path)
@@ -91,10 +95,25 @@ def open_for_writing(path: Path, extension: Path | None, *, damaged: bool = Fals
         return _open_checked(path, extension, lost)
     if owner is Owner.OURS_DAMAGED or damaged:
         return _begin_anew(path, extension)
+    refuse_newer(stored_version(path))
     try:
         return _open_checked(path, extension, "")
     except DAMAGE:
         return _begin_anew(path, extension)
+
+
+def open_disposable(path: Path, extension: Path | None) -> Opened:
+    """Open or create an index that is only half made: one that is damaged, or too new, is dropped and begun anew.
+
+    Raises like `open_for_writing`.
+    """
+    if owner_of(path) is not Owner.US or stored_version(path) > SCHEMA_VERSION:
+        discard(path)
+    try:
+        return _open_checked(path, extension, "")
+    except DAMAGE:
+        discard(path)
+        return _open_checked(path, extension, "")
 
 
 def _begin_anew(path: Path, extension: Path | None) -> Opened:
@@ -110,14 +129,18 @@ def _open_checked(path: Path, extension: Path | None, lost: str) -> Opened:
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         for pragma in (
             f"page_size={PAGE_BYTES}",
+            "auto_vacuum=incremental",
             "journal_mode=wal",
             "synchronous=normal",
             f"journal_size_limit={MAX_WAL_BYTES}",
+            # What was deleted must not stay readable in pages that are free.
+            "secure_delete=on",
         ):
             connection.execute(f"PRAGMA {pragma}").fetchall()
         if connection.pragma("application_id") != APPLICATION_ID:
             _create(connection)
-        refuse_other_version(connection)
+        refuse_newer(connection.pragma("user_version"))
+        migrate(connection)
         _require_tables(connection)
         require_agreement(connection)
         return Opened(connection=connection, has_vec=load_vec(connection, extension), lost=lost)
@@ -153,20 +176,28 @@ def _tables(connection: apsw.Connection) -> frozenset[tuple[str, str]]:
     return frozenset(connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
 
 
-def refuse_other_version(connection: apsw.Connection) -> None:
-    """Raise `BackendError(INDEX_LOST)` unless the tables are of our making and of this version."""
-    marks = connection.pragma("application_id"), connection.pragma("user_version")
-    if marks != (APPLICATION_ID, SCHEMA_VERSION):
+def refuse_newer(version: int) -> None:
+    """Raise `BackendError(INDEX_LOST)` for a version that this release does not know."""
+    if version > SCHEMA_VERSION:
         raise BackendError(
             Failure.INDEX_LOST,
-            "The index is empty or was written by another version.",
-            hint="Move the index file away and sync; it is rebuilt from the notes.",
+            f"The index was written by a newer release (version {version}, known is {SCHEMA_VERSION}).",
+            hint="Update qmd-sidecar, or move the index file away and sync; it is rebuilt from the notes.",
         )
+
+
+def _refuse_unreadable(connection: apsw.Connection) -> None:
+    version = connection.pragma("user_version")
+    refuse_newer(version)
+    if connection.pragma("application_id") != APPLICATION_ID or version < OLDEST_READABLE_VERSION:
+        raise BackendError(Failure.INDEX_LOST, "The index is empty.", hint="A sync fills it from the notes.")
 
 
 def _create(connection: apsw.Connection) -> None:
     if _tables(connection):
         raise foreign("a database of another program")
+    # Has an effect before the first page only, and a kill at birth leaves one.
+    lay_out(connection)
     with connection:
         connection.execute(_TABLES)
         connection.pragma("application_id", APPLICATION_ID)
@@ -174,22 +205,40 @@ def _create(connection: apsw.Connection) -> None:
 
 
 def open_for_reading(path: Path) -> apsw.Connection:
-    """Open an index of ours read-only, with `temp.vocab` over its terms.
+    """Open an index of ours read-only, with `temp.vocab` over its terms. The file must have been looked at before.
 
-    Raises `apsw.Error`, `DamagedError`, and `BackendError` for a file of somebody else.
+    Raises `apsw.Error`, and `BackendError` for a version that is not ours.
     """
-    if owner_of(path) is Owner.OURS_DAMAGED:
-        raise DamagedError("header")
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     try:
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-        refuse_other_version(connection)
+        _refuse_unreadable(connection)
         connection.execute(f"PRAGMA cache_size=-{READ_CACHE_KIB}")
         connection.execute("CREATE VIRTUAL TABLE temp.vocab USING fts5vocab(main, chunks_fts, row)")
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def require_ours(path: Path) -> None:
+    """Raise `DamagedError` for an index of ours without a header, `BackendError` for a file of somebody else.
+
+    Looks into a file once in the life of the process: closing any descriptor of a file gives up all of the process's
+    locks on it, also those that SQLite holds for a reader. What becomes of the file later SQLite tells.
+    """
+    info = path.stat()
+    file = info.st_dev, info.st_ino
+    with _looking:
+        if file in _looked_at:
+            return
+        if owner_of(path) is Owner.OURS_DAMAGED:
+            raise DamagedError("header")
+        _looked_at.add(file)
+
+
+_looking = threading.Lock()
+_looked_at: set[tuple[int, int]] = set()
 
 
 def load_vec(connection: apsw.Connection, extension: Path | None) -> bool:

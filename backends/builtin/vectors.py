@@ -16,6 +16,7 @@ from backends.builtin.schema import fetch
 from backends.embedding import Vectors
 
 Numbers = npt.NDArray[np.int64]
+_NOTHING = ((-1, -1), -1, -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +54,15 @@ class VectorCache:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._key: tuple[int, int] = (-1, -1)
+        self._key: tuple[tuple[int, int], int, int] = _NOTHING
         self._stamp = 0
         self._matrix: Matrix | None = None
 
     def matrix(self, lease: Lease) -> Matrix:
         """The matrix, loaded whole the first time and after a change of model, by its new rows otherwise."""
-        key = lease.facts.epoch, lease.facts.generation
+        key = lease.facts.file, lease.facts.epoch, lease.facts.generation
         with self._lock:
-            if self._matrix is None or key[0] != self._key[0] or key[1] < self._key[1]:
+            if self._matrix is None or key[:2] != self._key[:2] or key[2] < self._key[2]:
                 self._matrix, self._stamp = None, 0
             if self._matrix is None or key != self._key:
                 self._matrix = self._refreshed(lease)
@@ -71,7 +72,7 @@ class VectorCache:
     def drop(self) -> None:
         """Forget everything: the memory goes back."""
         with self._lock:
-            self._matrix, self._key, self._stamp = None, (-1, -1), 0
+            self._matrix, self._key, self._stamp = None, _NOTHING, 0
 
     def _refreshed(self, lease: Lease) -> Matrix:
         fresh = fetch(

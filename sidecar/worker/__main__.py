@@ -19,7 +19,7 @@ import orjson
 
 from backends.base import BackendError, Failure, SyncReport
 from backends.builtin import EmbeddingSpec, IndexJob, run_index_job
-from backends.embedding import Embedder, create
+from backends.embedding import Embedder, EmbeddingUnavailableError, create
 from exporter import ExportJob, ExportReport, export_sessions
 
 NICENESS = 5
@@ -56,12 +56,16 @@ def _loaded(spec: EmbeddingSpec) -> Embedder | None:
     return create(spec)
 
 
-def embed_query(args: dict[str, Any]) -> str | None:
-    """A query's vector as base64 of little-endian float32, or None without a semantic model."""
-    model = embedder(EmbeddingSpec(**args["spec"]))
-    if model is None:
-        return None
-    return base64.b64encode(model.embed_query(args["text"]).astype("<f4").tobytes()).decode()
+def embed_query(args: dict[str, Any]) -> dict[str, Any] | None:
+    """A query's vector as base64 of little-endian float32 and whose it is, or None without a semantic model."""
+    try:
+        model = embedder(EmbeddingSpec(**args["spec"]))
+        if model is None:
+            return None
+        vector = model.embed_query(args["text"]).astype("<f4").tobytes()
+    except EmbeddingUnavailableError as error:
+        raise BackendError(Failure.MODEL_MISSING, error.message, hint=error.hint) from error
+    return {"vector": base64.b64encode(vector).decode(), "identity": model.identity}
 
 
 def index(args: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> SyncReport:

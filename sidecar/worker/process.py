@@ -17,7 +17,7 @@ import orjson
 import psutil
 
 from backends.base import BackendError, Failure, SyncReport
-from backends.builtin import EmbeddingSpec, IndexJob
+from backends.builtin import EmbeddingIdentity, EmbeddingSpec, IndexJob, QueryVector
 from exporter import ExportJob
 
 log = logging.getLogger(__name__)
@@ -77,11 +77,13 @@ class Worker:
         report: dict[str, Any] = await self._call("export", job, silence_s=EXPORT_TIMEOUT_S)
         return report
 
-    async def embed_query(self, spec: EmbeddingSpec, text: str) -> bytes | None:
-        """A query's vector as little-endian float32, or None when no semantic model is there."""
+    async def embed_query(self, spec: EmbeddingSpec, text: str) -> QueryVector | None:
+        """A query's vector, or None when no semantic model is there. Raises `BackendError`."""
         args = {"spec": spec, "text": text}
         reply = await self._call("embed_query", args, silence_s=self._silence_s)
-        return None if reply is None else base64.b64decode(reply)
+        if reply is None:
+            return None
+        return QueryVector(base64.b64decode(reply["vector"]), EmbeddingIdentity(**reply["identity"]))
 
     async def _call(self, operation: str, args: Any, *, silence_s: float) -> Any:
         child = await self._running()

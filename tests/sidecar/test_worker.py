@@ -72,7 +72,7 @@ def test_a_job_and_a_query_are_answered_by_one_process(tmp_path: Path) -> None:
             pid = its.status()["pid"]
             vector = await its.embed_query(STATIC, "boats")
             assert vector is not None
-            assert len(vector) == 256 * 4
+            assert (len(vector.data), vector.identity.dims) == (256 * 4, 256)
             assert its.status()["pid"] == pid
 
     run(scenario)

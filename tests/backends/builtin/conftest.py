@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from backends.base import Answer, Query, SyncReport, SyncRequest
-from backends.builtin import BuiltinBackend, BuiltinOptions, EmbeddingSpec, IndexJob, run_index_job
+from backends.builtin import BuiltinBackend, BuiltinOptions, EmbeddingSpec, IndexJob, QueryVector, run_index_job
 from backends.corpus import Corpus, Kind, Root
 from backends.embedding import Embedder, EmbeddingIdentity, Vectors
 from backends.tokens import index_terms
@@ -47,10 +47,14 @@ class ToyEmbedder:
 
 
 class InProcessWriter:
-    """The worker's two calls without the process; the job still goes through JSON."""
+    """The worker's two calls without the process; the job still goes through JSON.
+
+    `embedder` is the configured model; `others` are asked for by the names of their models.
+    """
 
     def __init__(self, embedder: Embedder | None) -> None:
         self.embedder = embedder
+        self.others: dict[str, Embedder] = {}
         self.progress: list[dict[str, Any]] = []
         self.hang = False
 
@@ -58,16 +62,17 @@ class InProcessWriter:
         job = IndexJob.from_json(job.to_json())
         return run_index_job(job, embedder_for=lambda spec: self.embedder, report=self.progress.append)
 
-    async def embed_query(self, spec: EmbeddingSpec, text: str) -> bytes | None:
+    async def embed_query(self, spec: EmbeddingSpec, text: str) -> QueryVector | None:
         if self.hang:
             await asyncio.Event().wait()
-        return None if self.embedder is None else self.embedder.embed_query(text).astype("<f4").tobytes()
+        model = self.others.get(spec.model or "", self.embedder)
+        return model and QueryVector(model.embed_query(text).astype("<f4").tobytes(), model.identity)
 
 
 class Desk:
     """One agent's notes and its engine, driven synchronously."""
 
-    def __init__(self, home: Path, pool: ThreadPoolExecutor, embedder: Embedder | None, **options: Any) -> None:
+    def __init__(self, home: Path, pool: Executor, embedder: Embedder | None, **options: Any) -> None:
         self.workspace = home / "workspace"
         (self.workspace / "memory").mkdir(parents=True, exist_ok=True)
         self.index = home / "state" / "main.sqlite"
@@ -93,12 +98,9 @@ class Desk:
                 ),
             ),
         )
-        self.backend = BuiltinBackend(
-            corpus=corpus,
-            options=BuiltinOptions(index=self.index, **{**self.options, **changes}),
-            writer=self.writer,
-            pool=self.pool,
-        )
+        options = BuiltinOptions(index=self.index, **{**self.options, **changes})
+        self.job = IndexJob(corpus=corpus, options=options)
+        self.backend = BuiltinBackend(corpus=corpus, options=options, writer=self.writer, pool=self.pool)
         return self.backend
 
     def write(self, name: str, text: str | bytes) -> Path:
@@ -106,6 +108,10 @@ class Desk:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         return path
+
+    def run(self, report: Callable[[dict[str, Any]], None] = lambda progress: None, **more: Any) -> SyncReport:
+        """The worker's part of a sync alone; `report` may search, or raise like a kill."""
+        return run_index_job(self.job, embedder_for=lambda spec: self.writer.embedder, report=report, **more)
 
     def sync(self, **request: Any) -> SyncReport:
         return asyncio.run(self.backend.sync(SyncRequest(reason="test", **request)))

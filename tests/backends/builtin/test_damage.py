@@ -123,6 +123,18 @@ def test_a_damaged_index_is_kept(desk: Desk) -> None:
     assert aside.read_bytes() == before
 
 
+def test_only_the_newest_damaged_index_is_kept(desk: Desk) -> None:
+    """A bad disk is not filled with copies of what stands in the notes."""
+    desk.write("memory/a.md", "zebracomet\n")
+    for _ in range(3):
+        desk.sync()
+        junk(desk.index)
+        newest = desk.index.read_bytes()
+    desk.sync()
+    (aside,) = desk.index.parent.glob("*.damaged-*")
+    assert aside.read_bytes() == newest
+
+
 def note(index: Path) -> None:
     index.write_text("# My diary\n\nnothing that an engine made\n")
 
@@ -182,17 +194,6 @@ def test_what_is_no_file_is_refused_without_waiting(desk: Desk, make: Callable[[
     assert refused.value.failure is Failure.INDEX_LOST
     with pytest.raises(BackendError):
         desk.answer("anything")
-
-
-def test_an_index_of_another_version_is_refused_until_moved(desk: Desk) -> None:
-    """It may be of a newer release that still needs it; status does not call it ready."""
-    desk.write("memory/a.md", "zebracomet\n")
-    desk.sync()
-    executed("PRAGMA user_version = 99")(desk.index)
-    desk.reopened()
-    with pytest.raises(BackendError):
-        desk.answer("zebracomet")
-    assert desk.backend.status().ready is False
 
 
 def test_an_index_killed_at_birth_is_taken_up(desk: Desk) -> None:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
+import stat
 from collections.abc import Callable
+from pathlib import Path
 
 import apsw
 import pytest
 
+from backends.builtin.identity import Cut
+from backends.builtin.intake import UnfitError, pieces, read
 from backends.builtin.ownership import APPLICATION_ID
+from backends.corpus import Found, Kind, Located, Root
+from backends.passages import MAX_FILE_BYTES
 from tests.backends.builtin.conftest import Desk, ToyEmbedder
 
 
@@ -56,13 +62,53 @@ def test_bad_files_never_stop_the_others(desk: Desk) -> None:
     """Binary, unreadable and odd files are listed with their reason; the rest is indexed."""
     desk.write("memory/good.md", "zebracomet\n")
     desk.write("memory/binary.md", b"\x00\x01\x02")
+    desk.write("memory/wide.md", "\ufeff雨水".encode("utf-16-le"))
     desk.write("memory/latin.md", "Gr\xfc\xdfe zebracomet".encode("latin-1"))
+    desk.write("memory/large.md", "x" * (MAX_FILE_BYTES + 1))
     os.mkfifo(desk.workspace / "memory" / "fifo.md")
-    (desk.workspace / "memory" / "folder.md").mkdir()
+    os.mknod(desk.workspace / "memory" / "socket.md", stat.S_IFSOCK | 0o600)
+    desk.write("memory/folder.md/inside.md", "zebracomet\n")
     report = desk.sync()
-    assert dict(report.skipped) == {"memory/binary.md": "not text (holds NUL bytes)"}
-    assert desk.paths("zebracomet") == ["memory/good.md", "memory/latin.md"]
+    assert dict(report.skipped) == {
+        "memory/binary.md": "not text (holds NUL bytes)",
+        "memory/wide.md": "UTF-16; save it as UTF-8",
+        "memory/latin.md": "not UTF-8: other bytes stand as U+FFFD; save it as UTF-8",
+        "memory/large.md": "larger than 8 MiB",
+        "memory/fifo.md": "no regular file",
+        "memory/socket.md": "no regular file",
+        "memory/folder.md": "a folder",
+    }
+    assert desk.paths("zebracomet") == ["memory/good.md", "memory/latin.md", "memory/folder.md/inside.md"]
     assert dict(desk.sync().skipped) == dict(report.skipped)
+
+
+def test_a_listed_file_that_changes_is_pending(desk: Desk) -> None:
+    """That it was not fit says nothing about what stands in it today."""
+    desk.write("memory/binary.md", b"\x00")
+    desk.sync()
+    assert asyncio.run(desk.backend.scan()).files == 0
+    desk.write("memory/binary.md", "zebracomet\n")
+    assert asyncio.run(desk.backend.scan()).files == 1
+    assert desk.sync().skipped == {}
+    assert desk.paths("zebracomet") == ["memory/binary.md"]
+
+
+def test_a_file_that_grows_over_the_limit_while_it_is_read_is_no_half_note(tmp_path: Path) -> None:
+    """What was listed small may be large by now: it is refused whole."""
+    root = Root(name="memory-dir", kind=Kind.DAILY, path=tmp_path, patterns=("**/*.md",), shown="memory/")
+    (tmp_path / "a.md").write_bytes(b"x" * (MAX_FILE_BYTES + 1))
+    with pytest.raises(UnfitError) as refused:
+        read(Located(root, "a.md"), Found("a.md", mtime_ns=1, size=1))
+    assert refused.value.reason == "larger than 8 MiB"
+
+
+def test_a_text_that_breaks_the_chunker_is_unfit_like_any_other(tmp_path: Path) -> None:
+    """Whatever goes wrong with one note is told by its class, and is a reason to skip that note alone."""
+    root = Root(name="memory-dir", kind=Kind.DAILY, path=tmp_path, patterns=("**/*.md",), shown="memory/")
+    broken = Cut("as many as you like", 0)  # type: ignore[arg-type]
+    with pytest.raises(UnfitError) as refused:
+        pieces(Located(root, "a.md"), "zebracomet\n", broken)
+    assert refused.value.reason == "cannot be cut into passages (TypeError)"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")

@@ -1,0 +1,75 @@
+"""A question's vector: made by the model of the index, which for a while may not be the one that is configured."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from backends.base import BackendError, Notice
+from backends.builtin.options import QueryVector, Writer
+from backends.embedding import EmbeddingSpec, Vectors, resolve
+
+#: The identity of the vectors in an index, as stored in it; None without any, or before it was looked at.
+Stored: TypeAlias = Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Semantics:
+    """What the vector leg of one search has: the question's vector, or why it has none."""
+
+    vector: QueryVector | None = None
+    late: bool = False
+    notice: Notice | None = None
+
+    def against(self, stored: Stored) -> Vectors | None:
+        """The vector, shape (dims,), if it can be compared with those of an index."""
+        if self.vector is None or asdict(self.vector.identity) != stored:
+            return None
+        return np.frombuffer(self.vector.data, dtype="<f4")
+
+
+class Questions:
+    """Has questions embedded, by the configured model or by the one that an index was built with."""
+
+    def __init__(self, spec: EmbeddingSpec, writer: Writer) -> None:
+        self._spec = spec
+        self._provider = resolve(spec)
+        self._writer = writer
+        #: Whose vectors the configured model gives, as far as it was asked.
+        self._own: Stored = None
+
+    @property
+    def are_possible(self) -> bool:
+        """Whether there is a model at all."""
+        return self._provider != "none"
+
+    async def semantics(self, text: str, stored: Callable[[], Stored], limit_s: float) -> Semantics:
+        """The vector of a question. `stored` may come to know more while the first model is asked."""
+        try:
+            async with asyncio.timeout(max(0.0, limit_s)):
+                return Semantics(await self._vector(text, stored))
+        except TimeoutError:
+            return Semantics(late=True)
+        except BackendError as error:
+            return Semantics(late=True, notice=Notice("embedding_failed", error.message, error.hint))
+
+    async def _vector(self, text: str, stored: Callable[[], Stored]) -> QueryVector | None:
+        if not self._is_of_another(stored()):
+            vector = await self._writer.embed_query(self._spec, text)
+            self._own = asdict(vector.identity) if vector else None
+            if not self._is_of_another(stored()):
+                return vector
+        builder = stored() or {}
+        return await self._writer.embed_query(EmbeddingSpec(provider=builder["provider"], model=builder["model"]), text)
+
+    def _is_of_another(self, stored: Stored) -> bool:
+        """Whether an index was certainly built with another model than the one that is configured."""
+        if stored is None:
+            return False
+        if self._provider != stored["provider"] or (self._spec.model or stored["model"]) != stored["model"]:
+            return True
+        return self._own is not None and self._own != stored
