@@ -26,9 +26,10 @@ class AskedDays:
 
 def asked_days(text: str, today: date | None) -> list[AskedDays]:
     """Every span of days that a question names; what counts from today is left out where today is not known."""
-    found = [AskedDays(first, last, _terms(said)) for first, last, said in _named(text)]
+    normalized = normalize(text)
+    found = [AskedDays(first, last, _terms(said)) for first, last, said in _named(normalized)]
     if today is not None:
-        found += [AskedDays(first, last, _terms(said)) for first, last, said in _relative(normalize(text), today)]
+        found += [AskedDays(first, last, _terms(said)) for first, last, said in _relative(normalized, today)]
     return found
 
 
@@ -36,15 +37,28 @@ def _terms(said: str) -> frozenset[str]:
     return frozenset(term.text for term in query_terms(said))
 
 
-_MONTHS = (
-    *("january", "february", "march", "april", "may", "june"),
-    *("july", "august", "september", "october", "november", "december"),
+_MONTH_NAMES = (
+    "january januar janvier enero январь января январе",
+    "february februar fevrier febrero февраль февраля феврале",
+    "march marz mars marzo март марта марте",
+    "april avril abril апрель апреля апреле",
+    "may mai mayo май мая мае",
+    "june juni juin junio июнь июня июне",
+    "july juli juillet julio июль июля июле",
+    "august aout agosto август августа августе",
+    "september septembre septiembre сентябрь сентября сентябре",
+    "october oktober octobre octubre октябрь октября октябре",
+    "november novembre noviembre ноябрь ноября ноябре",
+    "december dezember decembre diciembre декабрь декабря декабре",
 )
-_MONTH = "|".join(f"{month[:3]}(?:{month[3:]})?" for month in _MONTHS)
+_SHORT_NAMES = "jan feb mar apr jun jul aug sep oct nov dec"
+_MONTHS = {normalize(name): number for number, names in enumerate(_MONTH_NAMES, 1) for name in names.split()}
+# May is short already.
+_MONTHS |= zip(_SHORT_NAMES.split(), (1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12), strict=True)
+_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _DATE = re.compile(
-    rf"\b(?:(?P<month>{_MONTH})\.?(?: +(?P<day>\d{{1,2}})(?:st|nd|rd|th)?)?|(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?"
-    rf" +(?:of +)?(?P<month2>{_MONTH})\.?),? +(?P<year>\d{{4}})\b",
-    re.IGNORECASE,
+    rf"\b(?:(?P<month>{_MONTH})\.?(?: +(?P<day>\d{{1,2}})(?:st|nd|rd|th)?)?|(?P<day2>\d{{1,2}})(?:st|nd|rd|th|\.)?"
+    rf" +(?:(?:of|de) +)?(?P<month2>{_MONTH})\.?),?(?: +(?:de|del))? +(?P<year>\d{{4}})\b"
 )
 _CJK_DATE = re.compile(r"(?P<year>\d{4})年(?:(?P<month>\d{1,2})月(?:(?P<day>\d{1,2})日)?)?")
 
@@ -53,13 +67,11 @@ Days = tuple[date, date, str]
 
 def _named(text: str) -> Iterator[Days]:
     for match in _DATE.finditer(text):
-        yield from _span(match["year"], _month(match["month"] or match["month2"]), match["day"] or match["day2"], match)
+        yield from _span(
+            match["year"], _MONTHS[match["month"] or match["month2"]], match["day"] or match["day2"], match
+        )
     for match in _CJK_DATE.finditer(text):
         yield from _span(match["year"], int(match["month"] or 0), match["day"], match)
-
-
-def _month(name: str) -> int:
-    return next(at for at, month in enumerate(_MONTHS, 1) if month.startswith(name.lower()[:3]))
 
 
 def _span(year: str, month: int, day: str | None, said: re.Match[str]) -> Iterator[Days]:
@@ -82,7 +94,7 @@ def _relative(text: str, today: date) -> Iterator[Days]:
     for match in _AGO.finditer(text):
         yield _days_ago(today, int(match["n"])), _days_ago(today, int(match["n"])), match.group()
     for match in _BARE_MONTH.finditer(text):
-        first = _newest(today, _month(match["month"]))
+        first = _newest(today, _MONTHS[match["month"]])
         yield first, _end_of_month(first), match["month"]
 
 
@@ -143,4 +155,4 @@ _SPOKEN = re.compile(
 )
 _AGO = re.compile(r"\b(?P<n>\d{1,4}) days? ago\b")
 # "may" and "march" are words, too: only after a preposition.
-_BARE_MONTH = re.compile(rf"\b(?:in|during|since|last|im|en) (?P<month>{_MONTH})\b(?!\.? +\d)")
+_BARE_MONTH = re.compile(rf"\b(?:in|during|since|last|im|en|в) (?P<month>{_MONTH})\b(?!\.? +\d)")

@@ -11,7 +11,7 @@ import numpy as np
 from backends.corpus import Located, split_lines
 from backends.desk import Asked, File, Stretch
 from backends.lines import Lines, spans
-from backends.meaning import Parts, Place
+from backends.meaning import Place
 from backends.relevance import blend
 from backends.tokens import normalize
 
@@ -24,9 +24,8 @@ _MOST_IMPORTANT = 1.25
 class Candidate:
     """A place that an engine points at: a file, or some lines of it (1-based, inclusive).
 
-    `vector_score` is the relevance of the vector leg in 0..1, None where that leg did not see the place; `parts` are
-    the vectors of its lines, where the index has them. `preview` is the text of the lines as the engine remembers it;
-    it is scored, and shown only as far as the file still says so.
+    `vector_score` is the relevance of the vector leg in 0..1, None where that leg did not see the place. `preview` is
+    the text of the lines as the engine remembers it; it is scored, and shown only as far as the file still says so.
     """
 
     located: Located
@@ -34,7 +33,6 @@ class Candidate:
     end_line: int | None = None
     vector_score: float | None = None
     preview: str | None = None
-    parts: Parts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +134,7 @@ def _places(candidates: Iterable[Candidate], lines: int) -> Iterator[Place]:
 
 
 def _place(candidate: Candidate, first: int, last: int) -> Place:
-    return Place(first, last, candidate.vector_score, candidate.parts)
+    return Place(first, last, candidate.vector_score)
 
 
 def _marked(lines: Lines, first: int, last: int, asked: Asked) -> Iterator[tuple[int, int]]:

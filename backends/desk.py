@@ -14,10 +14,10 @@ from backends.base import Mode, Query
 from backends.corpus import Located, read_text
 from backends.dates import day_of_file
 from backends.lines import Lines
-from backends.meaning import Meaning, Place, SheetMeaning
+from backends.meaning import Place, SheetMeaning
 from backends.ordering import LOWEST_FACTOR, Ranking, Statement, age_factor
 from backends.relevance import Floats, Question, blend, keyword_parts
-from backends.tokens import content_words, normalize
+from backends.tokens import normalize, subject_of
 from backends.windows import NEAR_LINES, Flags, Rows, Sheet, Spans
 
 #: Files beyond this size are not memory: the indexer lists them as skipped, and reading stops there.
@@ -30,11 +30,10 @@ NAMED = (1.0, 0.995, 0.99)
 class Asked:
     """One search as every file of it sees it."""
 
-    def __init__(self, query: Query, question: Question, ranking: Ranking, meaning: Meaning | None) -> None:
+    def __init__(self, query: Query, question: Question, ranking: Ranking) -> None:
         self.query = query
         self.question = question
         self.ranking = ranking
-        self.meaning = meaning
         self.by_words = query.mode is not Mode.VSEARCH
         #: The question as it would stand in a path.
         self.name = normalize(query.text.strip().strip("\"'`"))
@@ -142,11 +141,10 @@ class Desk:
         return closed
 
     def _laid_meaning(self) -> SheetMeaning:
-        meaning = SheetMeaning(self._sheet, self._asked.meaning)
+        meaning = SheetMeaning(self._sheet)
         for start, stretch in zip(self._starts, self._stretches, strict=True):
             for place in stretch.places:
                 meaning.lay(start + place.first - stretch.first, place)
-        meaning.ready()
         return meaning
 
     def _laid_names(self) -> Floats:
@@ -213,7 +211,7 @@ class Desk:
         rows = int(self._spans.first[at]), int(self._spans.last[at])
         if rows not in self._statements:
             row = self._sheet.strongest_row(*rows)
-            words = frozenset(content_words(self._sheet.lines[row]))
+            words = frozenset(subject_of(self._sheet.lines[row]))
             asked = {term: float(self._asked.question.masses[term]) for term in self._sheet.terms_in(row, row)}
             self._statements[rows] = Statement(self.file(at).day, words, asked, float(self._scores[1, at]))
         return self._statements[rows]

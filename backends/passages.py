@@ -18,7 +18,6 @@ from backends.candidates import Candidate, prospects
 from backends.corpus import Kind, Located, read_text
 from backends.dates import day_of_file, in_range
 from backends.desk import MAX_FILE_BYTES, Asked
-from backends.meaning import Meaning
 from backends.ordering import MMR_CANDIDATES, Ranking, diverse
 from backends.relevance import Question, SampleStatistics, Statistics
 from backends.shelf import Shelf
@@ -44,7 +43,6 @@ def assemble(
     query: Query,
     statistics: Statistics | None,
     ranking: Ranking,
-    meaning: Meaning | None = None,
 ) -> Assembled:
     """The best passages of the candidates, best first, at most `query.max_results` and none below `query.min_score`.
 
@@ -57,7 +55,7 @@ def assemble(
     left_out: Counter[str] = Counter()
     groups = [group for group in by_file.values() if _wanted(group[0].located, query, left_out)]
     statistics = statistics or SampleStatistics.of(_texts(groups))
-    asked = Asked(query, Question(query.text, statistics, query.today), ranking, meaning)
+    asked = Asked(query, Question(query.text, statistics, query.today), ranking)
     shelf = Shelf(prospects(groups, asked), asked, left_out)
     hits = shelf.hits_with_room() if query.sources == frozenset(Source) else shelf.hits()
     both_legs = asked.by_words and any(candidate.vector_score is not None for candidate in candidates)

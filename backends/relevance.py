@@ -50,7 +50,7 @@ FULL_COVERAGE = 0.93
 _SAMPLE_CHARS = 64 * 1024
 #: A passage that holds all that was asked is relevant even where the vectors see nothing in it: an exact ticket
 #: number, or a small static model. What they see orders passages of the same words.
-KEYWORDS_ALONE = 0.85
+KEYWORDS_ALONE = 0.9
 
 
 class Statistics(Protocol):

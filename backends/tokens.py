@@ -159,6 +159,15 @@ def content_words(text: str) -> list[str]:
     return [word for word in words if word not in stop] or words
 
 
+def subject_of(text: str) -> Iterator[str]:
+    """What a statement speaks of: its content words as typed, unspaced runs as pairs of characters."""
+    for word in content_words(text):
+        if is_dense(word[0]) and len(word) > 1:
+            yield from map("".join, pairwise(word))
+        else:
+            yield word
+
+
 def _normalized_query(text: str) -> str:
     # Cut twice: one character can stand for eighteen.
     return normalize(text[:MAX_QUERY_CHARS])[:MAX_QUERY_CHARS]

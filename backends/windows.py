@@ -163,12 +163,6 @@ class Sheet:
             dated=dated,
         )
 
-    def part_shares(self, first: int, lines: int) -> Floats:
-        """How the code points of `lines` rows from `first` on are spread over them; sums to 1."""
-        lengths: Floats = np.diff(self._ends[first : first + lines + 1]).astype(np.float32)
-        lengths /= max(float(lengths.sum()), 1.0)
-        return lengths
-
     def cut(self, row: int) -> tuple[int, int] | None:
         """The part that is shown of a line that is too long, None for any other."""
         if not self._long[row]:

@@ -32,9 +32,9 @@ from backends.builtin.reader import Facts, IndexStatistics, Reader, size_bytes
 from backends.builtin.successor import successor_of
 from backends.builtin.vectors import VectorCache
 from backends.corpus import Corpus
-from backends.meaning import Meaning
 from backends.passages import assemble
 from backends.relevance import Spread, Statistics
+from backends.scripts import script_of
 from backends.tokens import MAX_QUERY_CHARS, query_terms
 
 T = TypeVar("T")
@@ -164,7 +164,8 @@ class BuiltinBackend:
         """Merge the legs' candidates, and score passages read back from the files."""
         with self._reader.lease(query.deadline_at) as lease:
             self._had_index = True
-            facts, spread = lease.facts, lease.facts.spread or _USUAL_SPREAD
+            facts = lease.facts
+            spread = facts.spreads.get(script_of(query.text), _USUAL_SPREAD)
             vector = semantics.against(facts.embedding)
             if facts.vectors and vector is None and semantics.vector is not None:
                 # Its model is gone, or it was exchanged once more: vectors of two models are never compared.
@@ -174,8 +175,7 @@ class BuiltinBackend:
             warm(lease, query_terms(query.text))
         with_vectors = bool(pool.cosines)
         ran = self._mode_that_ran(query, with_vectors)
-        meaning = Meaning(vector, spread) if vector is not None and with_vectors else None
-        found = assemble(candidates, replace(query, mode=ran), self._statistics, self._options.ranking, meaning)
+        found = assemble(candidates, replace(query, mode=ran), self._statistics, self._options.ranking)
         answer = self._answer(tuple(found.hits), ran, facts, semantics, with_vectors)
         if not query.explain:
             return answer

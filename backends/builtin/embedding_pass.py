@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import astuple
 from typing import Any
 
 import apsw
 import numpy as np
 
 from backends.builtin import vec_table
+from backends.builtin.calibration import measured, typical_line
 from backends.builtin.embedding_cache import EmbeddingCache
 from backends.builtin.identity import adopt_embedding
 from backends.builtin.meta import publish, read_generation, read_meta, write_meta
@@ -22,9 +24,7 @@ log = logging.getLogger(__name__)
 BATCH_TEXTS = 128
 #: What every model can embed: it tells a model that is gone from a text that it cannot take.
 _HARMLESS = "memory"
-_SAMPLE_CHUNKS = 200
-# How many sampled chunks weigh as much as what is usual for the model.
-_PRIOR_CHUNKS = 30
+_SAMPLE_CHUNKS = 400
 
 
 class _ShapeError(Exception):
@@ -69,7 +69,7 @@ class EmbeddingPass:
         try:
             for count in self._batches(report):
                 embedded += count
-            if embedded or read_meta(self._connection).get("spread") is None:
+            if embedded or read_meta(self._connection).get("spreads") is None:
                 self._calibrate()
         except EmbeddingUnavailableError as error:
             self.failure = error
@@ -167,25 +167,15 @@ class EmbeddingPass:
             "SELECT text, embedding FROM chunks WHERE stamp > 0 ORDER BY hash LIMIT ?",
             (_SAMPLE_CHUNKS,),
         )
-        lines = {str(at): _typical_line(text) for at, (text, _) in enumerate(rows)}
+        lines = {str(at): typical_line(text) for at, (text, _) in enumerate(rows)}
         asked, _ = self._vectors(lines)
         kept = [at for at in range(len(rows)) if str(at) in asked]
         if not kept:
             return
-        matrix = np.stack([np.frombuffer(rows[at][1], dtype="<f4") for at in kept])
-        cosines = np.stack([np.frombuffer(asked[str(at)], dtype="<f4") for at in kept]) @ matrix.T
-        background, best = self._embedder.usual_cosines
-        if len(kept) > 1:
-            share = len(kept) / (len(kept) + _PRIOR_CHUNKS)
-            others = cosines[~np.eye(len(kept), dtype=bool)]
-            background += share * (float(others.mean()) - background)
-            best += share * (float(np.percentile(np.diag(cosines), 90)) - best)
-        write_meta(self._connection, spread=[background, max(best, background + 0.1)])
-
-
-def _typical_line(text: str) -> str:
-    lines = sorted((line.strip() for line in text.splitlines() if line.strip()), key=len)
-    return lines[len(lines) // 2][:200] if lines else ""
+        asked_lines = np.stack([np.frombuffer(asked[str(at)], dtype="<f4") for at in kept])
+        chunks = np.stack([np.frombuffer(rows[at][1], dtype="<f4") for at in kept])
+        spreads = measured([rows[at][0] for at in kept], asked_lines, chunks, self._embedder.usual_spread)
+        write_meta(self._connection, spreads={script.value: astuple(spread) for script, spread in spreads.items()})
 
 
 def _blob(row: Vectors) -> bytes:

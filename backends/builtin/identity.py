@@ -83,5 +83,5 @@ def adopt_embedding(connection: apsw.Connection, identity: EmbeddingIdentity) ->
             # Unlike that of any other file: readers keep vectors in memory from one file to the next.
             epoch=time.time_ns(),
             vec_complete=False,
-            spread=None,
+            spreads=None,
         )

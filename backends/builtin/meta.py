@@ -85,8 +85,12 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def _are_spreads(value: Any) -> bool:
+    return value is None or (isinstance(value, dict) and all(map(_is_spread, value.values())))
+
+
 def _is_spread(value: Any) -> bool:
-    return value is None or (isinstance(value, list) and len(value) == 2 and all(map(_is_number, value)))
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_number, value))
 
 
 def _is_embedding(value: Any) -> bool:
@@ -122,7 +126,7 @@ _SHAPES: Mapping[str, Callable[[Any], bool]] = {
     "epoch": _is_count,
     "chunking": _is_chunking,
     "embedding": _is_embedding,
-    "spread": _is_spread,
+    "spreads": _are_spreads,
     "vec_complete": _is_flag,
     "vector_store": _is_text,
     "last_sync": _is_number,

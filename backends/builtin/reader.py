@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,7 +36,7 @@ class Facts:
     vectors: int
     epoch: int
     embedding: dict[str, Any] | None
-    spread: Spread | None
+    spreads: Mapping[str, Spread]
     vector_store: str
     last_sync: float | None
     skipped: dict[str, str]
@@ -208,7 +208,6 @@ def _facts(connection: apsw.Connection, file: tuple[int, int], generation: int) 
     meta = read_meta(connection)
     ((documents,),) = connection.execute("SELECT count(*) FROM files WHERE hash != ''")
     ((chunks, vectors),) = connection.execute("SELECT count(*), count(*) FILTER (WHERE stamp > 0) FROM chunks")
-    spread = meta.get("spread")
     return Facts(
         file=file,
         generation=generation,
@@ -217,7 +216,7 @@ def _facts(connection: apsw.Connection, file: tuple[int, int], generation: int) 
         vectors=vectors,
         epoch=meta.get("epoch", 0),
         embedding=meta.get("embedding"),
-        spread=Spread(*spread) if spread else None,
+        spreads={script: Spread(*spread) for script, spread in (meta.get("spreads") or {}).items()},
         vector_store=meta.get("vector_store", "numpy"),
         last_sync=meta.get("last_sync"),
         skipped=joined(meta.get("skipped", {}), meta.get("unembedded", {})),

@@ -9,6 +9,9 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from backends.relevance import Spread
+from backends.scripts import Script
+
 Vectors: TypeAlias = npt.NDArray[np.float32]
 
 
@@ -41,9 +44,8 @@ class Embedder(Protocol):
         """Whose vectors it makes."""
         ...
 
-    @property
-    def usual_cosines(self) -> tuple[float, float]:
-        """Cosines that are typical for (unrelated texts, question and answer), where an index is too small to tell."""
+    def usual_spread(self, script: Script) -> Spread:
+        """Where cosines of texts in a script lie, as far as an index is too small to tell."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:

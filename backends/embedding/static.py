@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from backends.embedding.base import EmbeddingIdentity, EmbeddingUnavailableError, Vectors
+from backends.relevance import Spread
+from backends.scripts import Script
 
 MODEL = "l2_supercat_256"
 _HINT = "Install the extra: pip install 'qmd-sidecar[static]'"
@@ -23,8 +25,6 @@ _MAX_TOKENS = 4096
 class StaticEmbedder:
     """Token vectors (32,000 x 256) averaged per text; about 25 MB in memory, thousands of texts a second."""
 
-    usual_cosines = (0.25, 0.6)
-
     def __init__(self, weights: Path, tokenizer: Path) -> None:
         from safetensors.numpy import load_file
         from tokenizers import Tokenizer
@@ -34,6 +34,10 @@ class StaticEmbedder:
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(_MAX_TOKENS)
         self.identity = EmbeddingIdentity(provider="static", model=MODEL, dims=int(self._table.shape[1]))
+
+    def usual_spread(self, script: Script) -> Spread:
+        """Other scripts than Latin come down to a few tokens a character: all texts of one are nearly alike."""
+        return Spread(0.25, 0.6) if script is Script.LATIN else Spread(0.85, 0.97)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One unit row of float32 per text, shape (len(texts), 256)."""

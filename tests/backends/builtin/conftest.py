@@ -16,6 +16,8 @@ from backends.base import Answer, Query, SyncReport, SyncRequest
 from backends.builtin import BuiltinBackend, BuiltinOptions, EmbeddingSpec, IndexJob, QueryVector, run_index_job
 from backends.corpus import Corpus, Kind, Root
 from backends.embedding import Embedder, EmbeddingIdentity, Vectors
+from backends.relevance import Spread
+from backends.scripts import Script
 from backends.tokens import index_terms
 
 SYNONYMS = {"automobil": "car", "vehicl": "car"}
@@ -25,7 +27,8 @@ KEYWORDS_ONLY = EmbeddingSpec(provider="none")
 class ToyEmbedder:
     """Words hashed into a few dimensions, with synonyms: small, exact, and it counts what it was asked."""
 
-    usual_cosines = (0.1, 0.8)
+    def usual_spread(self, script: Script) -> Spread:
+        return Spread(0.1, 0.8)
 
     def __init__(self, model: str = "toy", dims: int = 64) -> None:
         self.identity = EmbeddingIdentity(provider="static", model=model, dims=dims)
