@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import apsw
 
 from backends.base import BackendError, Failure, Source, SyncReport
-from backends.builtin.chunking import Chunk, chunk_lines
+from backends.builtin.chunking import CHUNKING_VERSION, Chunk, chunk_lines
 from backends.builtin.discovery import Known, compare
 from backends.builtin.embedding_pass import EmbeddingPass
 from backends.builtin.meta import read_meta, write_meta
@@ -115,7 +115,7 @@ class _Sync:
     def _invalidate(self) -> None:
         """Forget what was read when it must be read again: on request, or cut differently from now on."""
         options = self.job.options
-        chunking = [options.chunk_tokens, options.chunk_overlap, TOKENS_VERSION]
+        chunking = [options.chunk_tokens, options.chunk_overlap, TOKENS_VERSION, CHUNKING_VERSION]
         if not self.job.force and read_meta(self.connection).get("chunking") == chunking:
             return
         with self.connection:
