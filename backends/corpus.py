@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from wcmatch import glob
 
@@ -72,7 +72,7 @@ class Root:
             is_plain(self.shown + relative)
             and not is_ignored(relative)
             and not self._is_left_out(relative)
-            and any(compiled(pattern).match(relative) for pattern in self.patterns)
+            and any(matcher(pattern)(relative) for pattern in self.patterns)
         )
 
     def files(self, refuse: Refuse = _ignore) -> Iterator[Found]:
@@ -91,13 +91,13 @@ class Root:
         if is_literal(pattern):
             yield from self._literal(unescape(pattern))
             return
-        matcher = compiled(pattern)
+        matches = matcher(pattern)
         for found in walk(self.path):
-            if matcher.match(found.relative) and not self._is_left_out(found.relative):
+            if matches(found.relative) and not self._is_left_out(found.relative):
                 yield found
 
     def _is_left_out(self, relative: str) -> bool:
-        return any(f"{relative}/".startswith(f"{folder}/") for folder in self.without)
+        return bool(self.without) and any(f"{relative}/".startswith(f"{folder}/") for folder in self.without)
 
     def _literal(self, relative: str) -> Iterator[Found]:
         # A listing, not a stat: on a case-blind disk `memory.md` opens `MEMORY.md`, and one file must
@@ -112,8 +112,7 @@ class Root:
             return
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """One file of a root as the disk describes it. `size` is from `stat`, and so is `mtime_ns` within 64 bits."""
 
     relative: str
@@ -174,14 +173,13 @@ class Corpus:
 
 def is_plain(relative: str) -> bool:
     """Whether a path is relative, `/`-separated, real text and free of anything that could climb or surprise."""
-    if not relative or _UNSHOWABLE.search(relative) or relative.startswith(("/", "~")):
-        return False
-    parts = relative.split("/")
-    return not any(part in ("", ".", "..") for part in parts) and ":" not in parts[0]
+    return _PLAIN.fullmatch(relative) is not None
 
 
-# Python gives bytes of a name that are not UTF-8 as lone surrogates, which neither JSON nor SQLite can carry.
-_UNSHOWABLE = re.compile(r"[\0\\\ud800-\udfff]")
+# One pattern, since every file of every sync is looked at: no root, home or drive in front, no name that is empty, `.`
+# or `..`. Python gives bytes of a name that are not UTF-8 as lone surrogates, which neither JSON nor SQLite can carry.
+_NAME = r"(?!\.{1,2}(?:/|\Z))[^/\0\\\ud800-\udfff]+"
+_PLAIN = re.compile(rf"(?!~|[^/]*:){_NAME}(?:/{_NAME})*")
 
 
 def printable(path: str) -> str:
@@ -283,9 +281,16 @@ def unescape(pattern: str) -> str:
 
 
 @lru_cache(maxsize=512)
-def compiled(pattern: str) -> glob.WcMatcher[str]:
-    """Compile a glob over `/`-separated paths: `**` any folders, `*` and `?` inside one name, `[..]`, `{a,b}`."""
-    return glob.compile(pattern, flags=glob.GLOBSTAR | glob.BRACE | glob.DOTGLOB | glob.FORCEUNIX)
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """Whether a `/`-separated path matches a glob: `**` any folders, `*` and `?` inside one name, `[..]`, `{a,b}`."""
+    if any_folder := _ANY_FOLDER.fullmatch(pattern):
+        # The usual pattern, at a tenth of the cost.
+        ending = any_folder[1]
+        return lambda path: path.endswith(ending)
+    return glob.compile(pattern, flags=glob.GLOBSTAR | glob.BRACE | glob.DOTGLOB | glob.FORCEUNIX).match
+
+
+_ANY_FOLDER = re.compile(r"\*\*/\*(\.\w+)", re.ASCII)
 
 
 def split_lines(text: str) -> list[str]:
