@@ -75,6 +75,24 @@ class Root:
             and any(matcher(pattern)(relative) for pattern in self.patterns)
         )
 
+    def reaches(self, relative: str) -> bool:
+        """Whether the folder `relative` is one whose files, or those below it, this root might index."""
+        if self.names_files:
+            return any(unescape(pattern).startswith(f"{relative}/") for pattern in self.patterns)
+        return not is_ignored(relative) and not self._is_left_out(relative)
+
+    @property
+    def names_files(self) -> bool:
+        """Whether the patterns name single files, so that other files cannot be of interest."""
+        return all(map(is_literal, self.patterns))
+
+    def folders(self) -> Iterator[str]:
+        """Every folder, relative to `path`, that can hold files of this root; the root itself is empty text."""
+        if self.names_files:
+            yield from sorted({unescape(pattern).rpartition("/")[0] for pattern in self.patterns})
+        else:
+            yield from (folder for folder, _ in _tree(self.path) if not folder or not self._is_left_out(folder))
+
     def files(self, refuse: Refuse = _ignore) -> Iterator[Found]:
         """Every regular file in force, in path order. Links inside the root are skipped; a missing root is empty.
 
@@ -194,6 +212,17 @@ def is_ignored(relative: str) -> bool:
 
 def walk(top: Path) -> Iterator[Found]:
     """Every regular file below `top` in path order, without following links inside it. `top` itself may be a link."""
+    for folder, entries in _tree(top):
+        for entry in entries:
+            try:
+                found = _found(f"{folder}/{entry.name}" if folder else entry.name, entry)
+            except OSError:
+                continue
+            yield found
+
+
+def _tree(top: Path) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
+    """Every folder that can hold memory, `top` first and as empty text, with its regular files."""
     stack = [""]
     while stack:
         folder = stack.pop()
@@ -202,19 +231,18 @@ def walk(top: Path) -> Iterator[Found]:
                 entries = sorted(scan, key=lambda entry: entry.name, reverse=True)
         except OSError:
             continue
-        files: list[Found] = []
+        files: list[os.DirEntry[str]] = []
         for entry in entries:
             if entry.name.startswith(".") or entry.name in IGNORED_FOLDERS:
                 continue
-            relative = f"{folder}/{entry.name}" if folder else entry.name
             try:
                 if entry.is_dir(follow_symlinks=False):
-                    stack.append(relative)
+                    stack.append(f"{folder}/{entry.name}" if folder else entry.name)
                 elif entry.is_file(follow_symlinks=False):
-                    files.append(_found(relative, entry))
+                    files.append(entry)
             except OSError:
                 continue
-        yield from reversed(files)
+        yield folder, files[::-1]
 
 
 def _found(relative: str, entry: os.DirEntry[str]) -> Found:
