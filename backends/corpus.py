@@ -87,9 +87,10 @@ class Root:
         return all(map(is_literal, self.patterns))
 
     def folders(self) -> Iterator[str]:
-        """Every folder, relative to `path`, that can hold files of this root; the root itself is empty text."""
+        """Every folder that is there and can hold files of this root, relative to it; empty text is the root itself."""
         if self.names_files:
-            yield from sorted({unescape(pattern).rpartition("/")[0] for pattern in self.patterns})
+            named = sorted({unescape(pattern).rpartition("/")[0] for pattern in self.patterns})
+            yield from (folder for folder in named if (self.path / folder).is_dir())
         else:
             yield from (folder for folder, _ in _tree(self.path) if not folder or not self._is_left_out(folder))
 

@@ -31,10 +31,11 @@ OnChanges: TypeAlias = Callable[[Collection[Change]], None]
 class Source(Protocol):
     """Watches folders, not what is below them. Made on a running loop, which it calls back on."""
 
-    def watch(self, folders: Collection[str]) -> None:
-        """Watch exactly these folders from now on; those that are gone or closed to us are left out.
+    def watch(self, folders: Collection[str]) -> Collection[str]:
+        """Watch exactly these folders from now on, and return those that were not watched before.
 
-        May be called on any thread. Raises `OSError` where the system refuses.
+        Folders that are gone or closed to us are left out. May be called on any thread. Raises `OSError` where the
+        system refuses.
         """
         ...
 
@@ -50,17 +51,20 @@ class PortableEvents:
         self._loop = asyncio.get_running_loop()
         self._on_changes = on_changes
         self._stop = threading.Event()
+        self._folders: frozenset[str] = frozenset()
 
-    def watch(self, folders: Collection[str]) -> None:
-        """Watch exactly these folders from now on. Raises `OSError`."""
-        present = [folder for folder in folders if Path(folder).is_dir()]
+    def watch(self, folders: Collection[str]) -> Collection[str]:
+        """Watch exactly these folders, and return those that are new by name. Raises `OSError`."""
+        present = frozenset(folder for folder in folders if Path(folder).is_dir())
         try:
-            watches = RustNotify(present, False, False, 0, False, True)
+            watches = RustNotify(list(present), False, False, 0, False, True)
         except WatchfilesRustInternalError as error:
             raise OSError(errno.ENOSPC, str(error)) from error
         self._stop.set()
         self._stop = threading.Event()
         threading.Thread(target=self._follow, args=(watches, self._stop), name="file-events", daemon=True).start()
+        new, self._folders = present - self._folders, present
+        return new
 
     def _follow(self, watches: RustNotify, stop: threading.Event) -> None:
         # `watches` never hears of the end: it would throw away what it gathered.

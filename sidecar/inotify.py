@@ -7,6 +7,7 @@ left, and fails for ever at a name that is not UTF-8.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ctypes
 import errno
 import os
@@ -35,38 +36,37 @@ class Inotify:
         self._descriptor = _checked(self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
         asyncio.get_running_loop().add_reader(self._descriptor, self._read)
 
-    def watch(self, folders: Collection[str]) -> None:
-        """Watch exactly these folders from now on; those that are gone or closed to us are left out.
+    def watch(self, folders: Collection[str]) -> Collection[str]:
+        """Watch exactly these folders from now on, and return those that were not watched before.
 
-        May be called on any thread. Raises `OSError`: `ENOSPC` where the kernel has no watches left.
+        Folders that are gone or closed to us are left out. May be called on any thread. Raises `OSError`, with `ENOSPC`
+        where the kernel has no watches left.
         """
-        numbers = {number for folder in folders if (number := self._add(folder)) is not None}
-        for number in self._folders.keys() - numbers:
-            self._folders.pop(number, None)
-            # A folder that is gone took its watch along; one that was moved out did not.
-            self._libc.inotify_rm_watch(self._descriptor, number)
-
-    def _add(self, folder: str) -> int | None:
-        try:
+        before = set(self._folders)
+        watched: dict[int, str] = {}
+        for folder in folders:
             # The same folder again, wherever it is by now, has the same number.
-            number = _checked(self._libc.inotify_add_watch(self._descriptor, os.fsencode(folder), _WANTED))
+            if (number := self._number(folder)) is not None:
+                self._folders[number] = watched[number] = folder
+        for number in before - watched.keys():
+            # A folder that is gone took its watch along; one that was moved out did not.
+            self._folders.pop(number, None)
+            self._libc.inotify_rm_watch(self._descriptor, number)
+        return [folder for number, folder in watched.items() if number not in before]
+
+    def _number(self, folder: str) -> int | None:
+        try:
+            return _checked(self._libc.inotify_add_watch(self._descriptor, os.fsencode(folder), _WANTED))
         except OSError as error:
             if error.errno in _GONE:
                 return None
             raise
-        self._folders[number] = folder
-        return number
 
     def _read(self) -> None:
-        changes: set[Change] = set()
-        while True:
-            try:
-                data = os.read(self._descriptor, _READ_BYTES)
-            except BlockingIOError:
-                break
-            changes.update(self._changes(data))
-        if changes:
-            self._on_changes(changes)
+        # No more at a time: what is left calls again, after others had their turn.
+        with contextlib.suppress(BlockingIOError):
+            if changes := set(self._changes(os.read(self._descriptor, _READ_BYTES))):
+                self._on_changes(changes)
 
     def _changes(self, data: bytes) -> Iterator[Change]:
         at = 0

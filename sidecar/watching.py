@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from backends.base import Notice
-from backends.corpus import Corpus, Root
+from backends.corpus import Corpus, Found, Root
 from sidecar.file_events import ANYTHING, Change, OnChanges, PortableEvents, Source
 from sidecar.inotify import Inotify
+from sidecar.mounts import silent_devices
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +52,14 @@ class Place(NamedTuple):
     root: Root
     base: str
     spot: str
+
+
+class State(NamedTuple):
+    """What stands at a root: one that was replaced by another is another one. `files` are those of a silent disk."""
+
+    device: int
+    inode: int
+    files: frozenset[Found] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +163,7 @@ class Watching:
         self._gathered: set[Change] = set()
         self._telling: asyncio.TimerHandle | None = None
         self._moved = asyncio.Event()
-        self._refusal: int | None = None
+        self._notice: Notice | None = None
 
     async def run(self) -> None:
         """Watch until cancelled."""
@@ -184,24 +193,22 @@ class Watching:
                 raise
             self._refused(error)
             return None
-        self._allowed()
         return source
 
-    async def _lay(self, source: Source) -> frozenset[str]:
-        """Watch the folders that exist now; returns those that are new."""
+    async def _lay(self, source: Source) -> Collection[str]:
+        """Watch the folders that exist now; returns those that were not watched before."""
         # Before looking: what comes while looking is looked for again.
         self._moved.clear()
-        before = self._layout.folders.keys()
         self._layout = await self._aside(lambda: Layout.of(self._corpora))
-        await self._aside(lambda: source.watch(self._layout.folders.keys()))
-        return frozenset(self._layout.folders.keys() - before)
+        return await self._aside(lambda: source.watch(self._layout.folders.keys()))
 
     async def _follow(self, source: Source) -> None:
         """Watch what comes and goes, until the kernel refuses."""
         try:
+            states, _ = await self._states()
             self.laid.set()
             while True:
-                await self._until_moved()
+                states = await self._until_moved(states)
                 if new := await self._lay(source):
                     # What was written into them before they were watched is nobody's event.
                     self._note({Change(folder, is_folder=True) for folder in new})
@@ -210,17 +217,27 @@ class Watching:
         finally:
             source.close()
 
-    async def _until_moved(self) -> None:
-        """Until an event tells of a folder, or a root is another one than before without any event."""
-        before = await self._aside(lambda: _identities(self._corpora))
+    async def _until_moved(self, states: Mapping[Place, State]) -> Mapping[Place, State]:
+        """Until an event tells of a folder, or a root is another one than before without any event; what they are."""
+        took_s = 0.0
         while not self._moved.is_set():
             try:
-                async with asyncio.timeout(LOOK_AGAIN_MS / 1000):
+                async with asyncio.timeout(max(LOOK_AGAIN_MS / 1000, took_s * POLL_SHARE)):
                     await self._moved.wait()
             except TimeoutError:
-                if await self._aside(lambda: _identities(self._corpora)) != before:
-                    self._note({ANYTHING})
-                    return
+                now, took_s = await self._states()
+                if moved := now.items() ^ states.items():
+                    self._note({Change(place.spot, is_folder=True) for place, _ in moved})
+                    return now
+        return states
+
+    async def _states(self) -> tuple[Mapping[Place, State], float]:
+        """What every root is, and the seconds that looking took. A silent disk is told of."""
+        started = time.monotonic()
+        states = await self._aside(lambda: _states_of(places_of(self._corpora)))
+        silent = sorted({place.root.name for place, state in states.items() if state.files is not None})
+        self._explain(_silent_notice(silent) if silent else None)
+        return states, time.monotonic() - started
 
     async def _poll(self) -> Source:
         """Look at every file in intervals until there is a source again."""
@@ -232,11 +249,12 @@ class Watching:
                 retry_at = time.monotonic() + RETRY_MS / 1000
                 source = await self._open()
             started = time.monotonic()
-            if source is None:
-                self._layout = Layout(await self._aside(lambda: places_of(self._corpora)), {})
-            seen = await self._compared(seen)
             if source is not None:
+                # What was written until the source was there is in this last comparison.
+                await self._compared(seen)
                 return source
+            self._layout = Layout(await self._aside(lambda: places_of(self._corpora)), {})
+            seen = await self._compared(seen)
             await asyncio.sleep(max(POLL_MS / 1000, (time.monotonic() - started) * POLL_SHARE))
 
     async def _compared(self, before: Seen | None) -> Seen:
@@ -263,32 +281,35 @@ class Watching:
             self._on_change(agent_id, shown)
 
     def _refused(self, error: OSError) -> None:
-        # A refusal is news once, and so is its end.
-        if self._refusal != error.errno:
-            self._refusal = error.errno
-            reason = errno.errorcode.get(error.errno or 0, type(error).__name__)
-            log.warning("no file events; files are polled", extra={"fields": {"reason": reason}})
-            self._on_notice(_notice(error.errno, reason))
+        reason = errno.errorcode.get(error.errno or 0, type(error).__name__)
+        self._explain(_refusal_notice(error.errno, reason))
 
-    def _allowed(self) -> None:
-        if self._refusal is not None:
-            self._refusal = None
+    def _explain(self, notice: Notice | None) -> None:
+        # News once, and so is its end.
+        if notice == self._notice:
+            return
+        self._notice = notice
+        if notice is None:
             log.info("file events are back")
-            self._on_notice(None)
+        else:
+            log.warning("files are polled", extra={"fields": {"reason": notice.message}})
+        self._on_notice(notice)
 
     async def _aside(self, work: Callable[[], T]) -> T:
         """A disk that does not answer holds up this thread, and nobody who searches."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
 
-def _identities(corpora: Mapping[str, Corpus]) -> frozenset[tuple[str, int, int]]:
-    """The roots that exist now. One that was replaced by another at the same path is another one."""
-    found = set()
-    for place in places_of(corpora):
+def _states_of(places: Iterable[Place]) -> dict[Place, State]:
+    """What stands at each root: which folder, and on a silent disk, which files."""
+    silent = silent_devices()
+    states: dict[Place, State] = {}
+    for place in places:
         with contextlib.suppress(OSError):
             info = Path(place.base).stat()
-            found.add((place.base, info.st_dev, info.st_ino))
-    return frozenset(found)
+            files = frozenset(place.root.files()) if info.st_dev in silent else None
+            states[place] = State(info.st_dev, info.st_ino, files)
+    return states
 
 
 def _seen(places: Iterable[Place]) -> Seen:
@@ -306,6 +327,11 @@ _REMEDIES = {
 }
 
 
-def _notice(number: int | None, reason: str) -> Notice:
+def _refusal_notice(number: int | None, reason: str) -> Notice:
     message = f"the system gives no file events ({reason}); files are looked at every {POLL_MS // 1000} s or more"
     return Notice("watch_polling", message, _REMEDIES.get(number or 0, "see whether this system has inotify"))
+
+
+def _silent_notice(roots: Iterable[str]) -> Notice:
+    message = f"{', '.join(roots)}: on a disk without file events; looked at every {LOOK_AGAIN_MS // 1000} s or more"
+    return Notice("watch_polling", message, "sync after writing from elsewhere, if that is too late")

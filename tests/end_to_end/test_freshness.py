@@ -155,12 +155,14 @@ def test_a_watched_state_folder_causes_no_syncs(tmp_path: Path) -> None:
         (tmp_path / "workspace" / "memory" / "a.md").write_text("zebraround", encoding="utf-8")
         until(lambda: is_found(daemon.search("main", "zebraround"), "memory/a.md"))
         until(lambda: is_idle(daemon))
-        before = last_sync(daemon)
+        seen = set()
         for _ in range(60):
             # A search reads the index and its log.
             daemon.search("main", "zebraround")
+            seen.add(last_sync(daemon))
             time.sleep(0.02)
-        assert last_sync(daemon) == before
+        # One may have been planned before; a circle would turn at every debounce.
+        assert len(seen) <= 2
 
 
 def test_a_memory_folder_that_becomes_a_link_is_followed(tmp_path: Path) -> None:
@@ -193,4 +195,4 @@ def test_without_watches_the_status_says_so_and_notes_are_found_all_the_same(tmp
         assert codes == ["watch_polling"]
         (tmp_path / "workspace" / "memory" / "a.md").write_text("zebrapolled", encoding="utf-8")
         until(lambda: is_found(daemon.search("main", "zebrapolled"), "memory/a.md"))
-        assert daemon.log.read_text(encoding="utf-8").count("files are polled") == 1
+        assert daemon.log.read_text(encoding="utf-8").count('"files are polled"') == 1

@@ -6,16 +6,17 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 
 import pytest
 
 from backends.base import Notice
 from backends.corpus import Corpus, Kind, Root
-from sidecar import watching
+from sidecar import mounts, watching
 from sidecar.file_events import ANYTHING, Change, OnChanges, PortableEvents, Source
 from sidecar.inotify import Inotify
+from sidecar.mounts import silent_devices
 from sidecar.watching import Layout, Watching
 from tests.running import REPOSITORY
 
@@ -251,6 +252,28 @@ def test_a_folder_is_told_again_once_it_is_watched(tmp_path: Path) -> None:
 
 
 @linux
+def test_folders_are_watched_once_and_given_back(tmp_path: Path) -> None:
+    """One that was replaced at the same path is new; one that was moved keeps its watch; one that is left has none."""
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.mkdir()
+
+    async def main() -> None:
+        source = Inotify(lambda changes: None)
+        assert source.watch([str(one), str(two)]) == [str(one)]
+        assert source.watch([str(one)]) == []
+        one.rename(two)
+        one.mkdir()
+        assert source.watch([str(one), str(two)]) == [str(one)]
+        assert watches() == 2
+        assert source.watch([str(two)]) == []
+        assert watches() == 1
+        source.close()
+        assert watches() == 0
+
+    asyncio.run(main())
+
+
+@linux
 def test_reading_notes_and_setting_their_times_of_reading_tells_nothing(tmp_path: Path) -> None:
     """Or a sync would cause the next one."""
     (tmp_path / "memory").mkdir()
@@ -314,7 +337,7 @@ def test_20_000_notes_cost_a_watch_for_each_folder(tmp_path: Path) -> None:
 REFUSED = """
 import os, resource, sys
 from pathlib import Path
-from sidecar import watching
+from sidecar import mounts, watching
 from tests.sidecar.test_watching import Watched, corpus
 
 watching.POLL_MS, watching.RETRY_MS = 50, 300
@@ -396,3 +419,50 @@ def test_after_a_loss_of_events_every_root_is_told(tmp_path: Path) -> None:
     """By its prefix, or by its name at the top of the workspace."""
     layout = Layout.of({"main": corpus(tmp_path)})
     assert layout.changed([ANYTHING]) == {"main": frozenset({"memory-root", "memory/"})}
+
+
+class Deaf:
+    """A source of a disk on which others write: it tells nothing."""
+
+    def __init__(self, on_changes: OnChanges) -> None:
+        """Nobody is told."""
+
+    def watch(self, folders: Collection[str]) -> Collection[str]:
+        """Hear nothing, of no folder."""
+        return ()
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def test_a_disk_without_events_is_looked_at_in_intervals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the roots on it, and one notice says so until they are elsewhere."""
+    monkeypatch.setattr(watching, "LOOK_AGAIN_MS", 50)
+    monkeypatch.setattr(mounts, "MOUNTS", tmp_path / "mountinfo")
+    (tmp_path / "memory").mkdir()
+    device = tmp_path.stat().st_dev
+    line = f"36 35 {os.major(device)}:{os.minor(device)} / /notes rw,noatime master:1 - nfs4 server:/notes rw\n"
+    (tmp_path / "mountinfo").write_text(line)
+
+    async def scenario(watched: Watched) -> None:
+        await watched.until(lambda: watched.notices != [])
+        (tmp_path / "memory" / "a.md").write_text("x")
+        await watched.until(lambda: bool(watched.told["main"]))
+        assert watched.told["main"] == {"memory/"}
+        (tmp_path / "mountinfo").write_text(line.replace("nfs4", "ext4"))
+        await watched.until(lambda: watched.notices[-1] is None)
+        assert [notice and notice.code for notice in watched.notices] == ["watch_polling", None]
+
+    Watched(corpus(tmp_path), source=Deaf).during(scenario)
+
+
+@pytest.mark.parametrize(
+    ("kind", "silent"), [("nfs4", True), ("fuse.sshfs", True), ("9p", True), ("ext4", False), ("overlay", False)]
+)
+def test_network_disks_are_known_by_their_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, silent: bool
+) -> None:
+    """Optional fields and odd names in front do not matter."""
+    monkeypatch.setattr(mounts, "MOUNTS", tmp_path / "mountinfo")
+    (tmp_path / "mountinfo").write_text(f"1 2 0:45 / /a\\040-\\040b rw shared:1 master:2 - {kind} nfs rw\n")
+    assert silent_devices() == ({os.makedev(0, 45)} if silent else set())
