@@ -13,6 +13,7 @@ import errno
 import os
 import struct
 from collections.abc import Collection, Iterator
+from pathlib import Path
 
 from sidecar.file_events import ANYTHING, Change, OnChanges
 
@@ -79,7 +80,7 @@ class Inotify:
             elif mask & _IGNORED:
                 self._folders.pop(number, None)
             elif folder := self._folders.get(number):
-                yield Change(f"{folder}/{os.fsdecode(name)}", bool(mask & _IS_FOLDER))
+                yield Change(str(Path(folder) / os.fsdecode(name)), bool(mask & _IS_FOLDER))
 
     def close(self) -> None:
         """Give every watch back."""

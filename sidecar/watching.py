@@ -100,8 +100,8 @@ def places_of(corpora: Mapping[str, Corpus]) -> tuple[Place, ...]:
 
 
 def _place(agent_id: str, root: Root) -> Place:
-    parent = os.path.realpath(root.path.parent)
-    return Place(agent_id, root, os.path.realpath(root.path), f"{parent}/{root.path.name}")
+    spot = Path(os.path.realpath(root.path.parent)) / root.path.name
+    return Place(agent_id, root, os.path.realpath(root.path), str(spot))
 
 
 def _inside(place: Place) -> Iterator[str]:

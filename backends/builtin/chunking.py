@@ -34,6 +34,12 @@ def chunk_lines(lines: Sequence[str], *, tokens: int, overlap: int) -> Iterator[
     parts. Blank stretches give no chunk.
     """
     costs = _costs(lines)
+    if sum(costs) <= tokens:
+        # Most notes are short, and need no place to be cut at.
+        text = "\n".join(lines)
+        if text.strip():
+            yield Chunk(1, len(lines), text)
+        return
     cutting = _Cutting(lines, costs, tokens, overlap)
     first = 0
     for long in _above(tokens, costs):

@@ -415,6 +415,14 @@ def test_what_no_root_holds_is_nobodys(tmp_path: Path) -> None:
     assert layout.changed(changes) == {}
 
 
+def test_a_root_below_the_top_of_the_disk_is_told_when_it_comes() -> None:
+    """As `/data` in a container: the folder above has no name of its own."""
+    layout = Layout.of({"main": corpus(Path("/no-such-data"))})
+    assert "/" in layout.folders
+    told = layout.changed([Change("/no-such-data", is_folder=True)])
+    assert told == {"main": frozenset({"memory-root", "memory/"})}
+
+
 def test_after_a_loss_of_events_every_root_is_told(tmp_path: Path) -> None:
     """By its prefix, or by its name at the top of the workspace."""
     layout = Layout.of({"main": corpus(tmp_path)})
