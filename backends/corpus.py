@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from wcmatch import glob
 
@@ -72,8 +72,27 @@ class Root:
             is_plain(self.shown + relative)
             and not is_ignored(relative)
             and not self._is_left_out(relative)
-            and any(compiled(pattern).match(relative) for pattern in self.patterns)
+            and any(matcher(pattern)(relative) for pattern in self.patterns)
         )
+
+    def reaches(self, relative: str) -> bool:
+        """Whether the folder `relative` is one whose files, or those below it, this root might index."""
+        if self.names_files:
+            return any(unescape(pattern).startswith(f"{relative}/") for pattern in self.patterns)
+        return not is_ignored(relative) and not self._is_left_out(relative)
+
+    @property
+    def names_files(self) -> bool:
+        """Whether the patterns name single files, so that other files cannot be of interest."""
+        return all(map(is_literal, self.patterns))
+
+    def folders(self) -> Iterator[str]:
+        """Every folder that is there and can hold files of this root, relative to it; empty text is the root itself."""
+        if self.names_files:
+            named = sorted({unescape(pattern).rpartition("/")[0] for pattern in self.patterns})
+            yield from (folder for folder in named if (self.path / folder).is_dir())
+        else:
+            yield from (folder for folder, _ in _tree(self.path) if not folder or not self._is_left_out(folder))
 
     def files(self, refuse: Refuse = _ignore) -> Iterator[Found]:
         """Every regular file in force, in path order. Links inside the root are skipped; a missing root is empty.
@@ -91,18 +110,18 @@ class Root:
         if is_literal(pattern):
             yield from self._literal(unescape(pattern))
             return
-        matcher = compiled(pattern)
+        matches = matcher(pattern)
 
         def odd(relative: str, why: str) -> None:
-            if relative.endswith(".md") and matcher.match(relative) and not self._is_left_out(relative):
+            if relative.endswith(".md") and matches(relative) and not self._is_left_out(relative):
                 refuse(printable(self.shown + relative), why)
 
         for found in walk(self.path, odd):
-            if matcher.match(found.relative) and not self._is_left_out(found.relative):
+            if matches(found.relative) and not self._is_left_out(found.relative):
                 yield found
 
     def _is_left_out(self, relative: str) -> bool:
-        return any(f"{relative}/".startswith(f"{folder}/") for folder in self.without)
+        return bool(self.without) and any(f"{relative}/".startswith(f"{folder}/") for folder in self.without)
 
     def _literal(self, relative: str) -> Iterator[Found]:
         # A listing, not a stat: on a case-blind disk `memory.md` opens `MEMORY.md`, and one file must
@@ -117,8 +136,7 @@ class Root:
             return
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """One file of a root as the disk describes it. `size` is from `stat`, and so is `mtime_ns` within 64 bits."""
 
     relative: str
@@ -179,14 +197,13 @@ class Corpus:
 
 def is_plain(relative: str) -> bool:
     """Whether a path is relative, `/`-separated, real text and free of anything that could climb or surprise."""
-    if not relative or _UNSHOWABLE.search(relative) or relative.startswith(("/", "~")):
-        return False
-    parts = relative.split("/")
-    return not any(part in ("", ".", "..") for part in parts) and ":" not in parts[0]
+    return _PLAIN.fullmatch(relative) is not None
 
 
-# Python gives bytes of a name that are not UTF-8 as lone surrogates, which neither JSON nor SQLite can carry.
-_UNSHOWABLE = re.compile(r"[\0\\\ud800-\udfff]")
+# One pattern, since every file of every sync is looked at: no root, home or drive in front, no name that is empty, `.`
+# or `..`. Python gives bytes of a name that are not UTF-8 as lone surrogates, which neither JSON nor SQLite can carry.
+_NAME = r"(?!\.{1,2}(?:/|\Z))[^/\0\\\ud800-\udfff]+"
+_PLAIN = re.compile(rf"(?!~|[^/]*:){_NAME}(?:/{_NAME})*")
 
 
 def printable(path: str) -> str:
@@ -204,6 +221,17 @@ def walk(top: Path, odd: Refuse = _ignore) -> Iterator[Found]:
 
     `odd` hears of everything else but links, by its path below `top`, and why it is no file.
     """
+    for folder, entries in _tree(top, odd):
+        for entry in entries:
+            try:
+                found = _found(f"{folder}/{entry.name}" if folder else entry.name, entry)
+            except OSError:
+                continue
+            yield found
+
+
+def _tree(top: Path, odd: Refuse = _ignore) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
+    """Every folder that can hold memory, `top` first and as empty text, with its regular files."""
     stack = [""]
     while stack:
         folder = stack.pop()
@@ -212,22 +240,22 @@ def walk(top: Path, odd: Refuse = _ignore) -> Iterator[Found]:
                 entries = sorted(scan, key=lambda entry: entry.name, reverse=True)
         except OSError:
             continue
-        files: list[Found] = []
+        files: list[os.DirEntry[str]] = []
         for entry in entries:
             if entry.name.startswith(".") or entry.name in IGNORED_FOLDERS:
                 continue
-            relative = f"{folder}/{entry.name}" if folder else entry.name
             try:
                 if entry.is_dir(follow_symlinks=False):
-                    odd(relative, "a folder")
-                    stack.append(relative)
+                    inner = f"{folder}/{entry.name}" if folder else entry.name
+                    odd(inner, "a folder")
+                    stack.append(inner)
                 elif entry.is_file(follow_symlinks=False):
-                    files.append(_found(relative, entry))
+                    files.append(entry)
                 elif not entry.is_symlink():
-                    odd(relative, "no regular file")
+                    odd(f"{folder}/{entry.name}" if folder else entry.name, "no regular file")
             except OSError:
                 continue
-        yield from reversed(files)
+        yield folder, files[::-1]
 
 
 def _found(relative: str, entry: os.DirEntry[str]) -> Found:
@@ -294,9 +322,16 @@ def unescape(pattern: str) -> str:
 
 
 @lru_cache(maxsize=512)
-def compiled(pattern: str) -> glob.WcMatcher[str]:
-    """Compile a glob over `/`-separated paths: `**` any folders, `*` and `?` inside one name, `[..]`, `{a,b}`."""
-    return glob.compile(pattern, flags=glob.GLOBSTAR | glob.BRACE | glob.DOTGLOB | glob.FORCEUNIX)
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """Whether a `/`-separated path matches a glob: `**` any folders, `*` and `?` inside one name, `[..]`, `{a,b}`."""
+    if any_folder := _ANY_FOLDER.fullmatch(pattern):
+        # The usual pattern, at a tenth of the cost.
+        ending = any_folder[1]
+        return lambda path: path.endswith(ending)
+    return glob.compile(pattern, flags=glob.GLOBSTAR | glob.BRACE | glob.DOTGLOB | glob.FORCEUNIX).match
+
+
+_ANY_FOLDER = re.compile(r"\*\*/\*(\.\w+)", re.ASCII)
 
 
 def split_lines(text: str) -> list[str]:

@@ -24,6 +24,7 @@ from backends.corpus import Corpus, Kind
 from scope import Policy
 from sidecar.config import AgentSettings
 from sidecar.shapes import error_json, fallback_json, notice_json, pending_json, report_json
+from sidecar.unindexed import Unindexed
 
 log = logging.getLogger(__name__)
 
@@ -87,11 +88,14 @@ class Agent:
         self._before_sync = before_sync
         self._on_synced = on_synced
         self._wall = wall
+        self._made_at = wall()
         self._last: dict[str, LastSync] = {}
         self._good: dict[str, LastSync] = {}
         self._syncing: dict[str, asyncio.Task[SyncReport]] = {}
         self._queued: dict[tuple[str, bool], asyncio.Task[SyncReport]] = {}
-        self._unindexed: dict[str, dict[str, float]] = {name: {} for name in engines}
+        self._unindexed = {name: Unindexed() for name in engines}
+        self._booting: frozenset[str] = frozenset()
+        self._watch_notice: Notice | None = None
         self._planned: dict[str, asyncio.TimerHandle] = {}
         self._background: set[asyncio.Task[Any]] = set()
 
@@ -123,17 +127,32 @@ class Agent:
 
     def changed(self, paths: frozenset[str]) -> None:
         """Files (shown paths) were written, made or removed: count them at once, sync when the writing settles."""
-        now = self._wall()
         for unindexed in self._unindexed.values():
-            unindexed.update({path: now for path in paths if path not in unindexed})
+            unindexed.add(paths, self._wall())
         self.refresh("change", settle_s=self.settings.search.sync.watch_debounce_ms / 1000)
 
+    def watched(self, notice: Notice | None) -> None:
+        """Why changes are seen late; None when they are seen at once."""
+        self._watch_notice = notice
+
     def pending(self, engine: str) -> Pending | None:
-        """The files that were changed since the last sync of an engine began, as far as events told."""
+        """The files that were changed since the last good sync of an engine began, as far as events told.
+
+        Until the first sync after the start has ended, at least one: what was written before had no event.
+        """
         unindexed = self._unindexed.get(engine)
-        if not unindexed:
+        if unindexed is None:
             return None
-        return Pending(files=len(unindexed), oldest_s=max(0.0, self._wall() - min(unindexed.values())))
+        return unindexed.pending(self._wall()) or self._unknown(engine)
+
+    def _unknown(self, engine: str) -> Pending | None:
+        if engine not in self._booting or engine in self._last:
+            return None
+        return Pending(files=1, oldest_s=max(0.0, self._wall() - self._made_at))
+
+    def pending_by_engine(self) -> dict[str, Pending | None]:
+        """`pending` of every engine."""
+        return {name: self.pending(name) for name in self._engines}
 
     def notices_about(self, engine: str) -> tuple[Notice, ...]:
         """What a caller of that engine must know to read an empty list rightly."""
@@ -145,6 +164,9 @@ class Agent:
             return ()
         message = f"the workspace {workspace} of agent {self.id} does not exist"
         return (Notice("workspace_missing", message, "create it, or correct agents.*.workspace"),)
+
+    def _polling(self) -> tuple[Notice, ...]:
+        return (self._watch_notice,) if self._watch_notice else ()
 
     def _failed_sync(self, engine: str) -> tuple[Notice, ...]:
         last = self._last.get(engine)
@@ -187,9 +209,10 @@ class Agent:
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 
-    def boot_engines(self, *, qmd: bool) -> list[str]:
+    def begin(self, *, qmd: bool) -> frozenset[str]:
         """The engines to sync at start; the built-in index always, QMD's when `onBoot` says so."""
-        return [name for name in self._engines if qmd or name != "qmd"]
+        self._booting = frozenset(name for name in self._engines if qmd or name != "qmd")
+        return self._booting
 
     async def run_sync(self, name: str, reason: str) -> None:
         """One sync of one engine, or the one under way; a failure is logged and shown, the next one comes anyway."""
@@ -229,11 +252,13 @@ class Agent:
 
     async def _synced(self, name: str, request: SyncRequest) -> SyncReport:
         engine, _ = self._engines[name]
-        before, started_at = self._last.get(name), self._wall()
+        before, unindexed = self._last.get(name), self._unindexed[name]
+        unindexed.take()
         try:
             if self._before_sync is not None:
                 await self._before_sync()
             report = await engine.sync(request)
+            unindexed.drop()
         except BackendError as error:
             self._last[name] = LastSync(self._wall(), error=error)
             # State changes are news, repetitions are not.
@@ -242,10 +267,11 @@ class Agent:
                 fields = {"agent": self.id, "engine": name, "reason": error.failure}
                 log.log(logging.INFO if spared else logging.WARNING, "sync failed", extra={"fields": fields})
             raise
+        finally:
+            unindexed.keep()
         self._last[name] = self._good[name] = LastSync(self._wall(), report=report)
-        self._unindexed[name] = {path: at for path, at in self._unindexed[name].items() if at >= started_at}
         self._on_synced()
-        if self._unindexed[name]:
+        if unindexed:
             # Changed while this sync was under way, which may have passed them by.
             self.refresh("change")
         if report.ran or (before is not None and before.error):
@@ -282,7 +308,8 @@ class Agent:
                 for root in self.corpus.roots
             ],
             "notices": [
-                notice_json(notice) for notice in (*self._notices, *self._missing_workspace(), *status.notices)
+                notice_json(notice)
+                for notice in (*self._notices, *self._missing_workspace(), *self._polling(), *status.notices)
             ],
         }
 

@@ -20,7 +20,7 @@ from typing import Any
 import orjson
 
 import sidecar
-from backends.base import Backend
+from backends.base import Backend, Notice
 from backends.files import write_atomically
 from backends.qmd import ResidentPool, descendants, sweep
 from sidecar.agents import Agent
@@ -45,8 +45,9 @@ log = logging.getLogger(__name__)
 
 READERS = 4
 FILE_READERS = 2
-POOL_THREADS = ("reader", "file-reader")
+POOL_THREADS = ("reader", "file-reader", "watcher")
 STUCK_THREADS_S = 2.0
+LAY_TIMEOUT_S = 5.0
 MAX_DESCRIPTORS = 8192
 TEND_INTERVAL_S = 15.0
 SWEEP_INTERVAL_S = 120.0
@@ -161,7 +162,8 @@ class Daemon:
         self._scheduler.every(TEND_INTERVAL_S, "socket.tend", endpoint.tend)
         self._scheduler.every(SWEEP_INTERVAL_S, "orphans.sweep", self._sweep)
         self._scheduler.start()
-        background = [asyncio.create_task(self._boot(on_ready)), asyncio.create_task(self._watching().run())]
+        watching = self._watching()
+        background = [asyncio.create_task(self._boot(on_ready, watching)), asyncio.create_task(watching.run())]
         try:
             self._write_pointers()
             await self._stopping.wait()
@@ -264,11 +266,15 @@ class Daemon:
         if engines.qmd is not None:
             self._scheduler.every(update.interval_s, f"{agent.id}.update", lambda: agent.run_sync("qmd", "interval"))
 
-    async def _boot(self, on_ready: OnReady | None) -> None:
+    async def _boot(self, on_ready: OnReady | None, watching: Watching) -> None:
         """Bring every agent up to date in the background, or first when the configuration wants that."""
         update = self._settings.memory.qmd.update
-        agents = [agent for agent in self._fleet if agent.enabled]
-        syncs = [agent.run_sync(name, "boot") for agent in agents for name in agent.boot_engines(qmd=update.on_boot)]
+        first = {agent: agent.begin(qmd=update.on_boot) for agent in self._fleet if agent.enabled}
+        # What is written between a first look at the files and the first event would be nobody's.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LAY_TIMEOUT_S):
+                await watching.laid.wait()
+        syncs = [agent.run_sync(name, "boot") for agent, names in first.items() for name in names]
         boot = asyncio.gather(*syncs)
         if update.wait_for_boot_sync:
             await asyncio.wait({boot}, timeout=update.update_timeout_ms / 1000)
@@ -282,7 +288,12 @@ class Daemon:
         """The watch over every agent that wants one."""
         agents = {agent.id: agent for agent in self._fleet if agent.enabled and agent.settings.search.sync.watch}
         corpora = {agent_id: agent.corpus for agent_id, agent in agents.items()}
-        return Watching(corpora, lambda agent_id, paths: agents[agent_id].changed(paths))
+
+        def explain(notice: Notice | None) -> None:
+            for agent in agents.values():
+                agent.watched(notice)
+
+        return Watching(corpora, lambda agent_id, paths: agents[agent_id].changed(paths), explain)
 
     def _write_pointers(self) -> None:
         """Tell clients of this user where we are: in the shared runtime folder, and in our own state folder."""

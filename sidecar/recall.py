@@ -78,6 +78,8 @@ async def search(agent: Agent, request: SearchRequest, settings: Settings) -> di
     cite = _cites(memory, decision)
     query, notices = _query(agent, request, memory, cite=cite)
     query = replace(query, sources=_sources(agent, request, visible=sessions_visible(settings, decision)))
+    # Of before and after: a sync that ends meanwhile may have come too late for this answer.
+    waiting = agent.pending_by_engine()
     try:
         answer = await agent.search.search(query)
     except BackendError as error:
@@ -90,7 +92,7 @@ async def search(agent: Agent, request: SearchRequest, settings: Settings) -> di
         agent.refresh("search", pause_s=SEARCH_SYNC_PAUSE_S if sync.watch else 0.0)
     answer = replace(
         answer,
-        pending=answer.pending or agent.pending(answer.engine),
+        pending=answer.pending or agent.pending(answer.engine) or waiting.get(answer.engine),
         notices=(*answer.notices, *agent.notices_about(answer.engine)),
     )
     return _reply(answer, memory, cite=cite, notices=notices)

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,13 +122,22 @@ class Running:
 
 @contextmanager
 def running(
-    folder: Path, config: Mapping[str, Any], *, path: str | None = None, wait: bool = True, **environ: str
+    folder: Path,
+    config: Mapping[str, Any],
+    *,
+    path: str | None = None,
+    wait: bool = True,
+    within: Sequence[str] = (),
+    **environ: str,
 ) -> Iterator[Running]:
-    """Start a daemon with its state in `folder`; end it, and check that it left no process, at the end."""
+    """Start a daemon with its state in `folder`; end it, and check that it left no process, at the end.
+
+    `within` is a command that runs the command after it, such as one that sets limits.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json5").write_text(json.dumps(config), encoding="utf-8")
     with tempfile.TemporaryDirectory(prefix="qs-") as short:
-        daemon = _start(folder, Path(short), path or path_without_qmd(folder), environ)
+        daemon = _start(folder, Path(short), path or path_without_qmd(folder), environ, within)
         try:
             if wait:
                 until(daemon.ready, deadline_s=START_DEADLINE_S, what="readiness")
@@ -145,9 +154,9 @@ def running(
         until(lambda: not processes_of(str(folder)), deadline_s=10, what="the end of every child")
 
 
-def _start(folder: Path, short: Path, path: str, environ: Mapping[str, str]) -> Running:
+def _start(folder: Path, short: Path, path: str, environ: Mapping[str, str], within: Sequence[str]) -> Running:
     state, log, socket = folder / "state", folder / "daemon.log", short / "s.sock"
-    command = [sys.executable, "-m", "sidecar", "run", "--config", str(folder / "config.json5")]
+    command = [*within, sys.executable, "-m", "sidecar", "run", "--config", str(folder / "config.json5")]
     with log.open("ab") as stream:
         process = subprocess.Popen(
             [*command, "--state-dir", str(state), "--socket", str(socket)],

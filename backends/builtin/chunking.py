@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
-from backends.graphemes import cut_before
+from backends.builtin.structure import HEADING, ITEM, JOINED, PARAGRAPH, cuts
+from backends.graphemes import MAX_CLUSTER_CHARS, cut_after, cut_before
 
 #: Stands in every index beside its chunk sizes: text that is cut differently must be cut again.
 CHUNKING_VERSION = 1
 
 _CHARS_PER_TOKEN = 4
+_WIDE = re.compile("[\u0300-\U0010ffff]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,50 +30,94 @@ class Chunk:
 def chunk_lines(lines: Sequence[str], *, tokens: int, overlap: int) -> Iterator[Chunk]:
     """Chunks of at most about `tokens`, each beginning with up to `overlap` tokens of the one before.
 
-    A line longer than a chunk is split once into consecutive parts. Blank stretches give no chunk.
+    They end where the text allows it: see `structure`. A line longer than a chunk is split once into consecutive
+    parts. Blank stretches give no chunk.
     """
-    costs = [token_cost(line) for line in lines]
-    first = 0
-    while first < len(lines):
-        if costs[first] > tokens:
-            yield from (Chunk(first + 1, first + 1, part) for part in _split(lines[first], tokens))
-            first += 1
-            continue
-        end = _reach(costs, first, tokens)
-        text = "\n".join(lines[first:end])
+    costs = _costs(lines)
+    if sum(costs) <= tokens:
+        # Most notes are short, and need no place to be cut at.
+        text = "\n".join(lines)
         if text.strip():
-            yield Chunk(first + 1, end, text)
-        if end == len(lines):
-            return
-        first = end if costs[end] > tokens else _step_back(costs, first, end, tokens, overlap)
+            yield Chunk(1, len(lines), text)
+        return
+    cutting = _Cutting(lines, costs, tokens, overlap)
+    first = 0
+    for long in _above(tokens, costs):
+        yield from cutting.chunks(first, long)
+        yield from (Chunk(long + 1, long + 1, part) for part in _split(lines[long], tokens))
+        first = long + 1
+    yield from cutting.chunks(first, len(lines))
 
 
 def token_cost(line: str) -> int:
     """About how many model tokens a line costs: four ASCII characters or one other character are one token."""
-    wide = 0 if line.isascii() else sum(character > "\u02ff" for character in line)
+    wide = 0 if line.isascii() else sum(map(len, _WIDE.findall(line)))
     return wide + (len(line) - wide) // _CHARS_PER_TOKEN + 1
 
 
-def _reach(costs: Sequence[int], first: int, tokens: int) -> int:
-    total, end = costs[first], first + 1
-    while end < len(costs) and total + costs[end] <= tokens:
-        total += costs[end]
-        end += 1
-    return end
+def _costs(lines: Sequence[str]) -> list[int]:
+    if "".join(lines).isascii():
+        # `token_cost`, without a call for each of a million lines.
+        return [length // _CHARS_PER_TOKEN + 1 for length in map(len, lines)]
+    return [token_cost(line) for line in lines]
 
 
-def _step_back(costs: Sequence[int], first: int, end: int, tokens: int, overlap: int) -> int:
-    # The next line must still fit behind the overlap, or the chunk would only repeat lines.
-    room = min(overlap, tokens - costs[end])
-    start, total = end, 0
-    while start - 1 > first and total + costs[start - 1] <= room:
-        start -= 1
-        total += costs[start]
-    return start
+def _above(limit: int, costs: Sequence[int]) -> list[int]:
+    return [at for at, cost in enumerate(costs) if cost > limit] if max(costs, default=0) > limit else []
+
+
+class _Cutting:
+    """One text with what its lines cost and what a cut before each is worth. Spans of lines are half open."""
+
+    def __init__(self, lines: Sequence[str], costs: Sequence[int], tokens: int, overlap: int) -> None:
+        self._lines = lines
+        self._tokens = tokens
+        self._overlap = overlap
+        # before[n] is what the first n lines cost.
+        self._before = list(accumulate(costs, initial=0))
+        self._worth = cuts(lines, self._before, tokens)
+
+    def chunks(self, first: int, stop: int) -> Iterator[Chunk]:
+        """The chunks of a stretch in which every line fits into one."""
+        begin = fresh = first
+        while fresh < stop:
+            end = self._end(begin, fresh, stop)
+            # A chunk with nothing but blank lines of its own would only repeat.
+            if self._lines[fresh].strip() or any(map(str.strip, self._lines[fresh:end])):
+                yield Chunk(begin + 1, end, "\n".join(self._lines[begin:end]))
+            begin, fresh = self._step_back(begin, end, stop), end
+
+    def _end(self, begin: int, fresh: int, stop: int) -> int:
+        """Where a chunk ends that begins at `begin` and whose first new line is `fresh`."""
+        room_ends = self._before[begin] + self._tokens
+        reach = bisect_right(self._before, room_ends, fresh + 1, stop + 1) - 1
+        if reach >= stop:
+            return stop
+        # Better places than the last possible one are looked for in the last third.
+        low = bisect_left(self._before, room_ends - self._tokens // 3, fresh + 1, reach)
+        for worth in (HEADING, PARAGRAPH, ITEM):
+            if (at := self._worth.rfind(worth, low, reach + 1)) >= 0:
+                return at
+        while self._worth[reach] == JOINED:
+            reach -= 1
+        return reach
+
+    def _step_back(self, begin: int, end: int, stop: int) -> int:
+        """Where the overlap of the chunk after `end` begins: at a cut, and later than the chunk before."""
+        next_cut = end + 1
+        while next_cut < stop and self._worth[next_cut] == JOINED:
+            next_cut += 1
+        # What is joined must still fit behind the overlap.
+        room = min(self._overlap, self._tokens - (self._before[min(next_cut, stop)] - self._before[end]))
+        start = max(begin + 1, bisect_left(self._before, self._before[end] - room, 0, end))
+        while start < end and (self._worth[start] == JOINED or not self._lines[start].strip()):
+            start += 1
+        return start
 
 
 def _split(line: str, tokens: int) -> Iterator[str]:
-    at = 0
+    """Consecutive parts of a long line that cost at most `tokens` as far as no cluster is torn; none of a blank one."""
+    at = 0 if line.strip() else len(line)
     while at < len(line):
         end = _fitting(line, at, tokens)
         yield line[at:end]
@@ -77,9 +126,11 @@ def _split(line: str, tokens: int) -> Iterator[str]:
 
 def _fitting(line: str, at: int, tokens: int) -> int:
     end = min(len(line), at + tokens * _CHARS_PER_TOKEN)
-    while end - at > tokens and token_cost(line[at:end]) > tokens:
+    while end - at > 1 and token_cost(line[at:end]) > tokens:
         end = at + (end - at) * 3 // 4
-    if end < len(line):
-        space = line.rfind(" ", at + (end - at) // 2, end)
-        end = space + 1 if space > 0 else max(at + 1, cut_before(line, end))
-    return end
+    if end == len(line):
+        return end
+    # Clusters are looked for from `at` on: in a line of flags, telling pairs apart from its beginning takes for ever.
+    part = line[at : end + MAX_CLUSTER_CHARS + 1]
+    space = part.rfind(" ", (end - at) // 2, end - at)
+    return at + (cut_before(part, space + 1 if space > 0 else end - at) or cut_after(part, end - at))

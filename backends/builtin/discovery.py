@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from backends.base import Pending
-from backends.corpus import Corpus, Found, Located, Root
+from backends.corpus import Corpus, Found, Root
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """A file as the index holds it."""
 
     mtime_ns: int
@@ -32,7 +32,7 @@ class Difference:
 
     def pending(self, skipped: Container[str] = ()) -> Pending:
         """The difference as what a search does not know yet; files that cannot be indexed are waiting for nothing."""
-        waiting = [found for root, found in self.suspects if Located(root, found.relative).path not in skipped]
+        waiting = [found for root, found in self.suspects if root.shown + found.relative not in skipped]
         oldest_s = max((time.time() - found.mtime_ns / 1e9 for found in waiting), default=0.0)
         return Pending(files=len(waiting) + len(self.gone), oldest_s=max(0.0, oldest_s))
 
@@ -42,13 +42,12 @@ def compare(corpus: Corpus, known: Mapping[str, Known]) -> Difference:
     suspects: list[tuple[Root, Found]] = []
     refused: dict[str, str] = {}
     same: set[str] = set()
-    differing: set[str] = set()
+    gone = set(known)
     for root, found in corpus.files(refused.__setitem__):
-        shown = Located(root, found.relative).path
-        if known.get(shown) == Known(found.mtime_ns, found.size):
+        shown = root.shown + found.relative
+        gone.discard(shown)
+        if known.get(shown) == (found.mtime_ns, found.size):
             same.add(shown)
         else:
-            differing.add(shown)
             suspects.append((root, found))
-    gone = tuple(path for path in known if path not in same and path not in differing)
-    return Difference(tuple(suspects), gone, frozenset(same), refused)
+    return Difference(tuple(suspects), tuple(sorted(gone)), frozenset(same), refused)

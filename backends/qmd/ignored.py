@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from backends.corpus import IGNORED_FOLDERS, Corpus, Root, compiled, is_literal
+from backends.corpus import IGNORED_FOLDERS, Corpus, Root, is_literal, matcher
 
 #: Entries that are looked at in ignored folders of one corpus: `node_modules` may hold a hundred thousand.
 _MOST_LOOKED_AT = 2_000
@@ -36,7 +36,7 @@ class _Budget:
 
 
 def _left_out(root: Root, budget: _Budget) -> Iterator[str]:
-    matcher = compiled(root.pattern())
+    matches = matcher(root.pattern())
     stack = [("", False)]
     while stack and budget.left > 0:
         folder, out = stack.pop()
@@ -48,7 +48,7 @@ def _left_out(root: Root, budget: _Budget) -> Iterator[str]:
                 # Version control keeps no memory, and much else.
                 if entry.name != ".git":
                     stack.append((relative, ruled))
-            elif (ruled or entry.is_symlink()) and matcher.match(relative):
+            elif (ruled or entry.is_symlink()) and matches(relative):
                 yield relative
 
 

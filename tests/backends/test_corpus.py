@@ -6,8 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from wcmatch import glob
 
-from backends.corpus import Corpus, Kind, Located, Root, literal, open_regular, read_text
+from backends.corpus import Corpus, Kind, Located, Root, is_plain, literal, matcher, open_regular, read_text
+
+PATHS = st.text(alphabet="aM./~:\\\n\0é*[]{}\udc80", max_size=12)
 
 
 def root(path: Path, *patterns: str, name: str = "memory-dir", shown: str = "memory/") -> Root:
@@ -171,3 +176,19 @@ def test_times_stay_within_64_bits(tmp_path: Path) -> None:
     for name, seconds in (("a.md", 9_500_000_000), ("b.md", -10_000_000_000)):
         os.utime(write(tmp_path / name), ns=(seconds * 10**9, seconds * 10**9))
     assert all(abs(found.mtime_ns) <= 2**63 for found in root(tmp_path).files())
+
+
+@given(PATHS | PATHS.map(lambda path: f"{path}.md"))
+def test_the_usual_pattern_means_what_every_glob_means(path: str) -> None:
+    """Its short cut differs from the long way for no path that a root can hold."""
+    compiled = glob.compile("**/*.md", flags=glob.GLOBSTAR | glob.BRACE | glob.DOTGLOB | glob.FORCEUNIX)
+    if is_plain(path):
+        assert matcher("**/*.md")(path) == compiled.match(path)
+
+
+@given(PATHS)
+def test_a_plain_path_climbs_nowhere_and_can_be_written_anywhere(path: str) -> None:
+    """Told name by name, as the pattern that decides it is not."""
+    names = path.split("/")
+    odd = any(name in ("", ".", "..") for name in names) or path.startswith("~") or ":" in names[0]
+    assert is_plain(path) == (not odd and not any(character in "\\\0\udc80" for character in path))

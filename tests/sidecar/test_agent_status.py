@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from backends.base import Answer, BackendError, BackendStatus, Failure, Query, SyncReport, SyncRequest
+from backends.base import Answer, BackendError, BackendStatus, Failure, Notice, Query, SyncReport, SyncRequest
 from backends.corpus import Corpus
 from backends.failover import Failover
 from sidecar.agents import Agent
@@ -113,3 +113,16 @@ def test_an_engines_own_facts_are_passed_on(tmp_path: Path) -> None:
     facts = {"version": "2.8.3", "resident": {"pid": 7}}
     _, after = statuses(tmp_path, Engine("qmd", detail=facts))
     assert after["engines"]["qmd"] == {"ready": True, "documents": 3, **facts}
+
+
+def test_polling_is_a_notice_for_as_long_as_it_lasts(tmp_path: Path) -> None:
+    """An operator can raise the limit that it names."""
+    (tmp_path / "config.json5").write_text("{}", encoding="utf-8")
+    settings = load(tmp_path / "config.json5", environ={"HOME": str(tmp_path)}, state_dir=tmp_path / "state")
+    engine = Engine("builtin")
+    corpus = Corpus("main", tmp_path, ())
+    agent = Agent(settings.agents["main"], corpus=corpus, policy=settings.policy, search=engine, engines={})
+    agent.watched(Notice("watch_polling", "no watches left", "raise the limit"))
+    assert "watch_polling" in [notice["code"] for notice in agent.status()["notices"]]
+    agent.watched(None)
+    assert "watch_polling" not in [notice["code"] for notice in agent.status()["notices"]]

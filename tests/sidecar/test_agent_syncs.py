@@ -91,6 +91,62 @@ def test_a_change_during_a_sync_is_synced_afterwards(tmp_path: Path) -> None:
     run(tmp_path, scenario)
 
 
+def test_a_file_that_changes_again_during_a_sync_stays_pending_after_it(tmp_path: Path) -> None:
+    """Whatever the clock says: what the sync saw is the first change, perhaps."""
+
+    async def scenario(agent: Agent, engine: Engine) -> None:
+        agent.changed(frozenset({"memory/a.md"}))
+        await until(lambda: len(engine.requests) == 1)
+        agent.changed(frozenset({"memory/a.md"}))
+        for _ in range(9):
+            # What is planned for this change comes now, and finds a sync under way.
+            await asyncio.sleep(0)
+        pending = agent.pending("builtin")
+        assert pending is not None
+        assert pending.files == 1
+        engine.go_on.set()
+        await until(lambda: len(engine.requests) == 2 or agent.pending("builtin") is None)
+        assert len(engine.requests) == 2
+        await until(lambda: agent.pending("builtin") is None)
+        assert len(engine.requests) == 2
+
+    run(tmp_path, scenario)
+
+
+def test_what_a_failed_sync_was_to_see_stays_pending(tmp_path: Path) -> None:
+    """It saw nothing."""
+
+    async def scenario(agent: Agent, engine: Engine) -> None:
+        agent.changed(frozenset({"memory/a.md"}))
+        await until(lambda: len(engine.requests) == 1)
+        agent.changed(frozenset({"memory/b.md"}))
+        engine.error = BackendError(Failure.LOCKED, "busy", hint="wait")
+        engine.go_on.set()
+        await until(lambda: bool(agent.notices_about("builtin")))
+        pending = agent.pending("builtin")
+        assert pending is not None
+        assert pending.files == 2
+
+    run(tmp_path, scenario)
+
+
+def test_until_the_first_sync_has_ended_something_is_pending(tmp_path: Path) -> None:
+    """What was written while no daemon ran had no event."""
+
+    async def scenario(agent: Agent, engine: Engine) -> None:
+        assert agent.pending("builtin") is None
+        assert agent.begin(qmd=False) == {"builtin"}
+        assert agent.pending("builtin") is not None
+        first = asyncio.create_task(agent.run_sync("builtin", "boot"))
+        await until(lambda: len(engine.requests) == 1)
+        assert agent.pending("builtin") is not None
+        engine.go_on.set()
+        await first
+        assert agent.pending("builtin") is None
+
+    run(tmp_path, scenario)
+
+
 def test_a_sync_that_is_asked_for_begins_after_the_asking(tmp_path: Path) -> None:
     """Whoever wrote a note and asked for a sync finds the note afterwards; ten who ask at once share one."""
 

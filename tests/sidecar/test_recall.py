@@ -244,3 +244,32 @@ def test_the_default_policy_allows_direct_chats_alone() -> None:
     policy = Memory().qmd.scope.policy()
     assert scope.decide(policy, agent_id="main", session_key=DIRECT).allowed
     assert not scope.decide(policy, agent_id="main", session_key=GROUP).allowed
+
+
+def test_a_sync_that_ends_during_a_search_does_not_hide_what_was_pending(tmp_path: Path) -> None:
+    """The answer may be from before that sync."""
+    file = tmp_path / "config.json5"
+    file.write_text("{}", encoding="utf-8")
+    settings = load(file, environ={"HOME": str(tmp_path)}, state_dir=tmp_path / "state")
+
+    class Overtaken(Engine):
+        async def search(self, query: Query) -> Answer:
+            """Answer from the index of before."""
+            await agent.sync(SyncRequest(reason="test"))
+            return answer()
+
+    engine = Overtaken(answer())
+    engines: dict[str, tuple[Any, float]] = {"builtin": (engine, 0.0)}
+    corpus = Corpus("main", tmp_path, ())
+    agent = Agent(settings.agents["main"], corpus=corpus, policy=settings.policy, search=engine, engines=engines)
+
+    async def scenario() -> dict[str, Any]:
+        agent.changed(frozenset({"memory/a.md"}))
+        try:
+            return await search(agent, SearchRequest(text="boat", session_key=DIRECT), settings)
+        finally:
+            await agent.close()
+
+    reply = asyncio.run(scenario())
+    assert (reply["outcome"], reply["pending"]["files"]) == ("no_match", 1)
+    assert agent.pending("builtin") is None

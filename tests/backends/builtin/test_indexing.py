@@ -235,3 +235,12 @@ def test_a_skipped_file_that_is_gone_is_no_longer_listed(desk: Desk) -> None:
     desk.sync()
     path.unlink()
     assert desk.sync().skipped == {}
+
+
+def test_text_that_was_cut_otherwise_is_cut_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index of another version of the chunker is no index of this one."""
+    desk.write("memory/a.md", "one\n")
+    desk.sync()
+    monkeypatch.setattr("backends.builtin.identity.CHUNKING_VERSION", -1)
+    assert desk.sync().changed == 1
+    assert desk.sync().changed == 0
