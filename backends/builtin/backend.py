@@ -116,15 +116,15 @@ class BuiltinBackend:
         try:
             words = await self._in_pool(lambda: self._legs.words(query))
             semantics, near = await meaning
+            if self._is_of_another(semantics):
+                # The file was exchanged while the question was embedded: what answers now has other vectors.
+                semantics, near = await self._nearest(query)
         finally:
             meaning.cancel()
         return await self._in_pool(lambda: self._rank(query, words, near, semantics))
 
     async def _nearest(self, query: Query) -> tuple[Semantics, Near | None]:
         semantics = await self._semantics(query)
-        if self._is_of_another(semantics):
-            # The file was exchanged while the question was embedded: what answers now has other vectors.
-            semantics = await self._semantics(query)
         if semantics.vector is None:
             return semantics, None
         return semantics, await self._in_pool(lambda: self._legs.nearest(query, semantics))

@@ -242,5 +242,5 @@ def test_text_that_was_cut_otherwise_is_cut_again(desk: Desk, monkeypatch: pytes
     desk.write("memory/a.md", "one\n")
     desk.sync()
     monkeypatch.setattr("backends.builtin.identity.CHUNKING_VERSION", -1)
-    assert desk.sync().changed == 1
-    assert desk.sync().changed == 0
+    assert desk.sync().detail == "index_replaced"
+    assert desk.sync().ran is False

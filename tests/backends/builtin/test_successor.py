@@ -39,7 +39,7 @@ def fill(desk: Desk, count: int = 6) -> None:
 
 def answering(desk: Desk, model: str) -> bool:
     """Whether a search finds notes and compares its question with vectors of that model."""
-    answer = desk.answer("automobile", min_score=0.05)
+    answer = desk.answer("car", min_score=0.05)
     return bool(answer.hits) and (answer.provider, answer.model, answer.partial) == ("static", model, False)
 
 
