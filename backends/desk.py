@@ -17,7 +17,7 @@ from backends.lines import Lines
 from backends.meaning import Place, SheetMeaning
 from backends.ordering import LOWEST_FACTOR, Ranking, Statement, age_factor
 from backends.relevance import Floats, Question, blend, keyword_parts
-from backends.tokens import normalize, subject_of
+from backends.tokens import normalize
 from backends.windows import NEAR_LINES, Flags, Rows, Sheet, Spans
 
 #: Files beyond this size are not memory: the indexer lists them as skipped, and reading stops there.
@@ -74,7 +74,7 @@ class File:
         """The day that the file speaks of."""
         return day_of_file(self.located)
 
-    @cached_property
+    @property
     def age(self) -> float:
         """The share of its relevance that its age leaves it."""
         half_life = self._asked.ranking.half_life_days
@@ -211,9 +211,9 @@ class Desk:
         rows = int(self._spans.first[at]), int(self._spans.last[at])
         if rows not in self._statements:
             row = self._sheet.strongest_row(*rows)
-            words = frozenset(subject_of(self._sheet.lines[row]))
             asked = {term: float(self._asked.question.masses[term]) for term in self._sheet.terms_in(row, row)}
-            self._statements[rows] = Statement(self.file(at).day, words, asked, float(self._scores[1, at]))
+            line, score = self._sheet.lines[row], float(self._scores[1, at])
+            self._statements[rows] = Statement(self.file(at).day, line, asked, score)
         return self._statements[rows]
 
     def take(self, at: int) -> Passage:

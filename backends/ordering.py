@@ -9,9 +9,10 @@ import math
 from collections.abc import Container, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cached_property
 
 from backends.relevance import Weights
-from backends.tokens import index_terms
+from backends.tokens import index_terms, subject_of
 
 #: Nothing sinks below this share of its relevance, however old and unimportant it is.
 LOWEST_FACTOR = 0.2
@@ -50,18 +51,23 @@ def age_factor(day: date | None, today: date | None, half_life_days: float | Non
     return decay((today - day).days, half_life_days)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Statement:
     """What decides whether two passages state the same fact.
 
-    The day, the words of the line that answers best, what it holds of the question (term: share of its information),
-    and the relevance.
+    The day, the line that answers best, what it holds of the question (term: share of its information), and the
+    relevance.
     """
 
     day: date | None
-    words: frozenset[str]
+    line: str
     asked: Mapping[int, float]
     score: float
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """What the line speaks of."""
+        return frozenset(subject_of(self.line))
 
     def outdates(self, other: Statement) -> bool:
         """Whether this is a newer word on the same fact."""

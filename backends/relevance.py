@@ -140,7 +140,7 @@ class Question:
     """A query prepared for scoring many passages. Safe to share between threads: it only remembers what it computed."""
 
     def __init__(self, text: str, statistics: Statistics, today: date | None = None) -> None:
-        self.terms = tuple(query_terms(text))
+        self.terms = query_terms(text)
         masses = [_mass(term, statistics) for term in self.terms]
         total = sum(masses) or 1.0
         #: The share of the question's information that each term carries (t).

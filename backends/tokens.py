@@ -139,7 +139,8 @@ def _keys(piece: str) -> Iterator[str]:
     yield from (piece[at : at + 2] for at in range(len(piece) - 1))
 
 
-def query_terms(text: str) -> list[Term]:
+@lru_cache(maxsize=64)
+def query_terms(text: str) -> tuple[Term, ...]:
     """What a query asks for: content words, identifiers as typed, and character pairs, each once, in order.
 
     Words of grammar go unless nothing else is there. Operators, quotes and dashes are text like any other.
@@ -149,7 +150,7 @@ def query_terms(text: str) -> list[Term]:
     every = _all_terms(normalized)
     content = [term for term in every if not _is_grammar(term, _folded(STOP_WORDS.get(language, frozenset())))]
     weak = _folded(WEAK_WORDS.get(language, frozenset()))
-    return [_weighted(term, weak) for term in dict.fromkeys(content or every)][:MAX_QUERY_TERMS]
+    return tuple(_weighted(term, weak) for term in dict.fromkeys(content or every))[:MAX_QUERY_TERMS]
 
 
 def content_words(text: str) -> list[str]:

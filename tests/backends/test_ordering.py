@@ -66,7 +66,7 @@ def test_reordering_loses_nothing(texts: list[str], weight: float) -> None:
 
 
 def statement(day: date | None, words: str, score: float = 0.8, asked: tuple[int, ...] = (1, 2)) -> Statement:
-    return Statement(day, frozenset(words.split()), dict.fromkeys(asked, 0.5), score)
+    return Statement(day, words, dict.fromkeys(asked, 0.5), score)
 
 
 PORT_IN_MAY = statement(date(2026, 5, 6), "exporter listens port 8080")
