@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from sidecar.cli.terminal import Style, printable
 
 #: The daemon keeps its own deadline; ours is for a daemon that does not.
 GRACE_S = 5.0
+_PARTS = {"words": "textScore", "vectors": "vectorScore"}
 _EMPTY_EXITS = {"denied": Exit.DENIED, "disabled": Exit.UNAVAILABLE, "unavailable": Exit.UNAVAILABLE}
 
 
@@ -25,6 +26,9 @@ _EMPTY_EXITS = {"denied": Exit.DENIED, "disabled": Exit.UNAVAILABLE, "unavailabl
 @click.option("--max-results", "-n", type=click.IntRange(1, 50), help="At most so many passages.")
 @click.option("--mode", type=click.Choice(["search", "vsearch", "query"]), help="How to search.")
 @click.option("--min-score", type=click.FloatRange(0, 1), help="The least relevance.")
+@click.option("--after", metavar="DAY", help="Only notes of this day (YYYY-MM-DD) or later.")
+@click.option("--before", metavar="DAY", help="Only notes of this day or earlier.")
+@click.option("--explain", is_flag=True, help="Say why each passage was found and stands where it does.")
 @click.option("--session", metavar="KEY", help="Search as this session would: its scope applies.")
 @click.option("--timeout-ms", type=click.IntRange(1, 600_000), help="The deadline of the search.")
 @shared_options
@@ -35,6 +39,9 @@ def search(
     max_results: int | None,
     mode: str | None,
     min_score: float | None,
+    after: str | None,
+    before: str | None,
+    explain: bool,
     session: str | None,
     timeout_ms: int | None,
     config: Path | None,
@@ -56,6 +63,9 @@ def search(
         maxResults=max_results,
         mode=mode,
         minScore=min_score,
+        after=after,
+        before=before,
+        explain=explain or None,
         sessionKey=session or f"agent:{chosen}:cli:direct:search",
         timeoutMs=timeout_ms,
     )
@@ -79,6 +89,8 @@ def show(reply: Mapping[str, Any], query: str, style: Style) -> None:
     results = reply.get("results") or []
     for result in results:
         print(heading(result, str(reply.get("backend") or "?"), style))
+        for line in remarks(result):
+            print(f"    {style.dim(printable(line))}")
         for line in passage(result):
             print(f"    {style.highlight(line, query)}")
         print(flush=True)
@@ -95,6 +107,21 @@ def heading(result: Mapping[str, Any], engine: str, style: Style) -> str:
     lines = f"{first}" if first == last else f"{first}-{last}"
     where = style.bold(f"{printable(str(result.get('path', '?')))}:{lines}")
     return f"{where}  {float(result.get('score') or 0):.2f}  {style.dim(engine)}"
+
+
+def remarks(result: Mapping[str, Any]) -> Iterator[str]:
+    """What is said of a passage: that there is newer word on it, and why it was found, when that was asked."""
+    if newer := result.get("newer"):
+        yield f"newer: {newer}"
+    if why := result.get("explain"):
+        parts = [
+            f"relevance {why['relevance']:.2f}",
+            *(f"{name} {why[key]:.2f}" for name, key in _PARTS.items() if why[key] is not None),
+            f"factor {why['factor']:.2f}" if why["factor"] != 1 else "",
+            f"found by {why['window']['reason']}",
+            f"words {', '.join(why['matchedWords'])}" if why["matchedWords"] else "",
+        ]
+        yield " · ".join(part for part in parts if part)
 
 
 def passage(result: Mapping[str, Any]) -> list[str]:

@@ -127,6 +127,18 @@ def test_words_of_the_query_are_highlighted_in_colour(run: Run, daemon: FakeDaem
     assert "\x1b[1;33mDogs\x1b[0m" in out
 
 
+def test_an_explained_passage_says_why_it_stands_there(run: Run, daemon: FakeDaemon) -> None:
+    """Asked for, each passage has a line with its parts, its words, and what is newer."""
+    why = {"relevance": 0.8, "textScore": 0.8, "vectorScore": None, "factor": 1.2, "matchedWords": ["boat"]}
+    why |= {"window": {"reason": "words", "lines": [1]}}
+    daemon.routes[ROUTE] = (200, answer(results=[HIT | {"newer": "memory/b.md#L2", "explain": why}]))
+    out = run("search", "boat", "--explain", "--after", "2026-01-01").stdout
+    assert "newer: memory/b.md#L2" in out
+    assert "relevance 0.80 · words 0.80 · factor 1.20 · found by words · words boat" in out
+    assert daemon.bodies(ROUTE[1])[0]["explain"] is True
+    assert daemon.bodies(ROUTE[1])[0]["after"] == "2026-01-01"
+
+
 def test_memory_text_cannot_command_the_terminal(run: Run, daemon: FakeDaemon) -> None:
     """Escape sequences inside a note are shown, not obeyed."""
     daemon.routes[ROUTE] = (200, answer(results=[HIT | {"snippet": "a\x1b]0;owned\x07b", "path": "x\x1b[2J.md"}]))
