@@ -17,10 +17,10 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from backends.asked_days import AskedDays, asked_days
 from backends.dates import day_in
-from backends.occurrences import Occurrence, find, needles
-from backends.tokens import MAX_QUERY_CHARS, Term, index_terms, normalize, query_terms
+from backends.text.asked_days import AskedDays, asked_days
+from backends.text.occurrences import Occurrence, find, needles
+from backends.text.tokens import MAX_QUERY_CHARS, Term, index_terms, normalize, query_terms
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 

@@ -12,7 +12,7 @@ from backends.base import Backend
 from backends.builtin import BuiltinBackend, BuiltinOptions, EmbeddingSpec, Writer
 from backends.corpus import Corpus
 from backends.failover import Failover
-from backends.ordering import Ranking
+from backends.passages.ordering import Ranking
 from backends.qmd import QmdBackend, QmdHome, QmdOptions, ResidentPool, agent_environment
 from backends.relevance import Weights
 from sidecar.config import AgentSettings, Settings

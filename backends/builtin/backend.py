@@ -34,8 +34,8 @@ from backends.builtin.vectors import VectorCache
 from backends.corpus import Corpus
 from backends.passages import assemble
 from backends.relevance import Spread, Statistics
-from backends.scripts import script_of
-from backends.tokens import MAX_QUERY_CHARS, query_terms
+from backends.text.scripts import script_of
+from backends.text.tokens import MAX_QUERY_CHARS, query_terms
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from backends.embedding import Vectors
 from backends.relevance import Spread
-from backends.scripts import Script, script_of
+from backends.text.scripts import Script, script_of
 
 #: How many sampled chunks weigh as much as what is usual for the model.
 PRIOR_CHUNKS = 30

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from backends.builtin.structure import HEADING, ITEM, JOINED, PARAGRAPH, cuts
-from backends.graphemes import MAX_CLUSTER_CHARS, cut_after, cut_before
+from backends.text.graphemes import MAX_CLUSTER_CHARS, cut_after, cut_before
 
 #: Stands in every index beside its chunk sizes: text that is cut differently must be cut again.
 CHUNKING_VERSION = 1

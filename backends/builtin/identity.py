@@ -14,7 +14,7 @@ from backends.builtin.meta import publish, read_meta, write_meta
 from backends.builtin.options import BuiltinOptions
 from backends.builtin.schema import fetch_value
 from backends.embedding import EmbeddingIdentity
-from backends.tokens import TOKENS_VERSION
+from backends.text.tokens import TOKENS_VERSION
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from backends.builtin.chunking import Chunk, chunk_lines
 from backends.builtin.identity import Cut
 from backends.corpus import Found, Located, open_regular, split_lines
 from backends.passages import MAX_FILE_BYTES
-from backends.tokens import index_terms
+from backends.text.tokens import index_terms
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from backends.asked_days import asked_days
 from backends.base import Mode, Query, Source
 from backends.builtin.filters import Filter
 from backends.builtin.lexical import dated_candidates, keyword_candidates
@@ -17,7 +16,8 @@ from backends.builtin.schema import fetch_value
 from backends.builtin.vectors import VectorCache
 from backends.corpus import Corpus, Kind
 from backends.embedding import Vectors
-from backends.tokens import query_terms
+from backends.text.asked_days import asked_days
+from backends.text.tokens import query_terms
 
 #: At least so many chunks are scored in full, however few results are wanted: the pool must not depend on
 #: `max_results`, or a longer list would not begin with the shorter one.

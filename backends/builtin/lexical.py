@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backends.asked_days import AskedDays
 from backends.builtin.filters import Filter
 from backends.builtin.reader import Lease
-from backends.tokens import Term
+from backends.text.asked_days import AskedDays
+from backends.text.tokens import Term
 
 #: About how many rows the words that are matched may touch together.
 ROW_BUDGET = 2_500

@@ -11,7 +11,7 @@ import orjson
 from backends.base import SyncReport
 from backends.corpus import Corpus, Kind, Root
 from backends.embedding import EmbeddingIdentity, EmbeddingSpec
-from backends.ordering import Ranking
+from backends.passages.ordering import Ranking
 from backends.relevance import Weights
 
 

@@ -11,7 +11,7 @@ from backends.builtin.schema import fetch
 from backends.corpus import Corpus, Located
 from backends.passages import Candidate
 from backends.relevance import Spread
-from backends.tokens import Term
+from backends.text.tokens import Term
 
 # The customary constant of reciprocal rank fusion. It only chooses candidates; scores are relevance.
 _RANK_OFFSET = 60

@@ -1,6 +1,6 @@
 """The index file: its tables, and how to open it for writing and for reading.
 
-`files` and `chunks` are the truth and open to any SQLite. `chunks_fts` (terms made by `backends.tokens`) and
+`files` and `chunks` are the truth and open to any SQLite. `chunks_fts` (terms made by `backends.text.tokens`) and
 `chunks_vec` (sqlite-vec, where it loads) are derived from them. `ownership` decides which files are ever written.
 """
 

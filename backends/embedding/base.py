@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from backends.relevance import Spread
-from backends.scripts import Script
+from backends.text.scripts import Script
 
 Vectors: TypeAlias = npt.NDArray[np.float32]
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from backends.embedding.base import EmbeddingIdentity, EmbeddingUnavailableError, Vectors
 from backends.relevance import Spread
-from backends.scripts import Script
+from backends.text.scripts import Script
 
 MODEL = "l2_supercat_256"
 _HINT = "Install the extra: pip install 'qmd-sidecar[static]'"

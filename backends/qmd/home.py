@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from backends.base import Mode
-from backends.ordering import Ranking
+from backends.passages.ordering import Ranking
 from backends.qmd.child import Surroundings
 
 #: How long a reader waits for SQLite's lock. The default of qmd is two minutes, far beyond a search's deadline.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 
 from backends.relevance import Statistics
-from backends.tokens import MAX_QUERY_CHARS, content_words, fold, is_dense, normalize, pieces
+from backends.text.tokens import MAX_QUERY_CHARS, content_words, fold, is_dense, normalize, pieces
 
 #: The server takes ten searches in one call.
 MAX_WORDS = 10

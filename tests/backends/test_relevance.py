@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backends.passages.windows import Sheet, Spans
 from backends.relevance import (
     FULL_COVERAGE,
     Floats,
@@ -18,8 +19,7 @@ from backends.relevance import (
     inverse_frequency,
     keyword_parts,
 )
-from backends.tokens import normalize
-from backends.windows import Sheet, Spans
+from backends.text.tokens import normalize
 
 
 def score(query: str, passage: str, *others: str) -> float:

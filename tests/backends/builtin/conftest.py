@@ -17,8 +17,8 @@ from backends.builtin import BuiltinBackend, BuiltinOptions, EmbeddingSpec, Inde
 from backends.corpus import Corpus, Kind, Root
 from backends.embedding import Embedder, EmbeddingIdentity, Vectors
 from backends.relevance import Spread
-from backends.scripts import Script
-from backends.tokens import index_terms
+from backends.text.scripts import Script
+from backends.text.tokens import index_terms
 
 SYNONYMS = {"automobil": "car", "vehicl": "car"}
 KEYWORDS_ONLY = EmbeddingSpec(provider="none")

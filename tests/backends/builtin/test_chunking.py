@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.builtin.chunking import Chunk, chunk_lines, token_cost
-from backends.graphemes import MAX_CLUSTER_CHARS, is_boundary
+from backends.text.graphemes import MAX_CLUSTER_CHARS, is_boundary
 
 #: Lines of every sort that cutting tells apart, and lines too long for a small chunk.
 LINES = st.lists(

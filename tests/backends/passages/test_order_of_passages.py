@@ -11,8 +11,8 @@ import pytest
 
 from backends.base import Hit, Query
 from backends.corpus import Kind, Located, Root
-from backends.ordering import Ranking
 from backends.passages import Assembled, Candidate, assemble
+from backends.passages.ordering import Ranking
 
 TODAY = date(2026, 6, 30)
 Write = Callable[..., Located]

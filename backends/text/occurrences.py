@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from backends.tokens import Term, fold, is_dense, is_word_character, word_end
+from backends.text.tokens import Term, fold, is_dense, is_word_character, word_end
 
 #: In a text that repeats a word more often than that, the first places stand for the rest.
 MAX_PLACES = 5_000

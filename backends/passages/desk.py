@@ -9,16 +9,16 @@ from functools import cached_property
 
 import numpy as np
 
-from backends.annotations import importances
 from backends.base import Mode, Query
 from backends.corpus import Located, read_text
 from backends.dates import day_of_file
-from backends.lines import Lines
-from backends.meaning import Place, SheetMeaning
-from backends.ordering import LOWEST_FACTOR, Ranking, Statement, age_factor
+from backends.passages.meaning import Place, SheetMeaning
+from backends.passages.ordering import LOWEST_FACTOR, Ranking, Statement, age_factor
+from backends.passages.windows import NEAR_LINES, Flags, Rows, Sheet, Spans
 from backends.relevance import Floats, Question, blend, keyword_parts
-from backends.tokens import normalize
-from backends.windows import NEAR_LINES, Flags, Rows, Sheet, Spans
+from backends.text.annotations import importances
+from backends.text.lines import Lines
+from backends.text.tokens import normalize
 
 #: Files beyond this size are not memory: the indexer lists them as skipped, and reading stops there.
 MAX_FILE_BYTES = 8 * 1024 * 1024

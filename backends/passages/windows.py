@@ -17,10 +17,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from backends.graphemes import cut_after, cut_before, word_after, word_before
-from backends.occurrences import Occurrence
 from backends.relevance import Floats, Found, Question
-from backends.tokens import normalize
+from backends.text.graphemes import cut_after, cut_before, word_after, word_before
+from backends.text.occurrences import Occurrence
+from backends.text.tokens import normalize
 
 Rows: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]

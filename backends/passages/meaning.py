@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from backends.passages.windows import Flags, Sheet, Spans, borders
 from backends.relevance import Floats
-from backends.windows import Flags, Sheet, Spans, borders
 
 
 @dataclass(frozen=True, slots=True)

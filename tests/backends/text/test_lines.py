@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.corpus import split_lines
-from backends.lines import Lines, spans
+from backends.text.lines import Lines, spans
 
 TEXTS = st.text(st.sampled_from("ab\n\r\u2028é")) | st.builds(
     lambda text, times: text * times, st.text("a\n"), st.just(2000)

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from backends.asked_days import asked_days
+from backends.text.asked_days import asked_days
 
 TODAY = date(2026, 3, 18)  # a Wednesday
 

@@ -12,7 +12,7 @@ from datetime import date
 from functools import cached_property
 
 from backends.relevance import Weights
-from backends.tokens import index_terms, subject_of
+from backends.text.tokens import index_terms, subject_of
 
 #: Nothing sinks below this share of its relevance, however old and unimportant it is.
 LOWEST_FACTOR = 0.2

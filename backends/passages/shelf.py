@@ -11,11 +11,11 @@ from operator import is_
 from typing import Any
 
 from backends.base import Hit
-from backends.candidates import Prospect, on_disk, remembered
 from backends.corpus import Kind, split_lines
-from backends.desk import Asked, Desk, File, Passage, Stretch
-from backends.lines import Lines
-from backends.ordering import ABOUT_EQUAL, Statement
+from backends.passages.candidates import Prospect, on_disk, remembered
+from backends.passages.desk import Asked, Desk, File, Passage, Stretch
+from backends.passages.ordering import ABOUT_EQUAL, Statement
+from backends.text.lines import Lines
 
 #: So many files are laid out at once, those first of which most is expected.
 _BATCH = 12

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backends.annotations import factor_of, importances
+from backends.text.annotations import factor_of, importances
 
 
 def ranges(text: str) -> list[tuple[int, int, float]]:

@@ -13,8 +13,8 @@ import pytest
 
 from backends.base import Hit, Query
 from backends.corpus import Kind, Located, Root
-from backends.ordering import Ranking
 from backends.passages import Candidate, assemble
+from backends.passages.ordering import Ranking
 from backends.relevance import SampleStatistics
 
 

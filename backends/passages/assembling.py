@@ -14,15 +14,13 @@ from itertools import islice
 from typing import Any
 
 from backends.base import Hit, Query, Source
-from backends.candidates import Candidate, prospects
 from backends.corpus import Kind, Located, read_text
 from backends.dates import day_of_file, in_range
-from backends.desk import MAX_FILE_BYTES, Asked
-from backends.ordering import MMR_CANDIDATES, Ranking, diverse
+from backends.passages.candidates import Candidate, prospects
+from backends.passages.desk import MAX_FILE_BYTES, Asked
+from backends.passages.ordering import MMR_CANDIDATES, Ranking, diverse
+from backends.passages.shelf import Shelf
 from backends.relevance import Question, SampleStatistics, Statistics
-from backends.shelf import Shelf
-
-__all__ = ["MAX_FILE_BYTES", "Assembled", "Candidate", "assemble"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.graphemes import cut_after, cut_before, is_boundary
+from backends.text.graphemes import cut_after, cut_before, is_boundary
 
 
 @pytest.mark.parametrize("cluster", ["é", "👩‍👩‍👧", "❤️", "🇩🇪", "👍🏽", "\u1112\u1161\u11ab", "नि", "1️⃣", "\r\n", "ที่"])

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import pairwise
 
-from backends.stemming import stem
-from backends.stopwords import PARTICLES, STOP_WORDS, WEAK_PAIRS, WEAK_WORDS, language_of, stop_words_of
+from backends.text.stemming import stem
+from backends.text.stopwords import PARTICLES, STOP_WORDS, WEAK_PAIRS, WEAK_WORDS, language_of, stop_words_of
 
 #: Part of an index's identity: raise it when the same text would give other terms.
 TOKENS_VERSION = 2

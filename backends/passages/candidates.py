@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from backends.corpus import Located, split_lines
-from backends.desk import Asked, File, Stretch
-from backends.lines import Lines, spans
-from backends.meaning import Place
+from backends.passages.desk import Asked, File, Stretch
+from backends.passages.meaning import Place
 from backends.relevance import blend
-from backends.tokens import normalize
+from backends.text.lines import Lines, spans
+from backends.text.tokens import normalize
 
 # Of a place of more code points, only what lies around words is looked at.
 _SMALL_CHARS = 16_000

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.ordering import Statement, age_factor, decay, diverse
+from backends.passages.ordering import Statement, age_factor, decay, diverse
 
 TODAY = date(2026, 2, 10)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from backends.tokens import normalize, query_terms
+from backends.text.tokens import normalize, query_terms
 
 
 @dataclass(frozen=True, slots=True)

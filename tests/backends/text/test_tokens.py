@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.tokens import (
+from backends.text.tokens import (
     MAX_IDENTIFIER_PARTS,
     MAX_QUERY_CHARS,
     MAX_QUERY_TERMS,
