@@ -42,6 +42,7 @@ T = TypeVar("T")
 #: The share of the time left that a query's embedding may take before keywords answer alone.
 _EMBED_SHARE = 0.6
 _BACKGROUND_S = 10.0
+_FEW_VECTORS = 4_000
 _USUAL_SPREAD = Spread(0.25, 0.8)
 
 
@@ -125,7 +126,9 @@ class BuiltinBackend:
 
     async def _nearest(self, query: Query) -> tuple[Semantics, Near | None]:
         semantics = await self._semantics(query)
-        if semantics.vector is None:
+        facts = self._reader.facts
+        if semantics.vector is None or (facts and facts.vectors <= _FEW_VECTORS):
+            # So few are compared faster than a thread is called.
             return semantics, None
         return semantics, await self._in_pool(lambda: self._legs.nearest(query, semantics))
 

@@ -100,7 +100,7 @@ class Legs:
 
     def pool(self, lease: Lease, query: Query, words: Words, near: Near | None, vector: Vectors | None) -> Pool:
         """Both legs together as the index is now, with the cosines of what only the words found."""
-        near = near or Near({}, lease.facts)
+        near = near or self._nearest_in(lease, query, vector)
         if not (_holds(lease, words.numbers, words.facts) and _holds(lease, list(near.cosines), near.facts)):
             near = self._nearest_in(lease, query, vector)
             words = self._words_in(lease, query) if query.mode is not Mode.VSEARCH else Words((), lease.facts)

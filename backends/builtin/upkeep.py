@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import apsw
@@ -13,7 +14,7 @@ from backends.builtin.schema import BUSY_TIMEOUT_MS, MAX_WAL_BYTES, fetch_value
 MAX_LOG_BYTES = 4 * MAX_WAL_BYTES
 #: Some searches and scans of ours, one after the other, are over in less: who still reads then is a stranger, or stuck.
 _READER_WAIT_MS = 45_000
-_LAST_WAIT_MS = 500
+_ATTEMPT_MS = 500
 #: FTS5 writes about so many pages in one step of a merge, and SQLite moves so many in one of a vacuum.
 _STEP_PAGES = 256
 #: Less than so many free pages, or than this share of the file, is room for the next notes and not waste.
@@ -31,32 +32,36 @@ def keep_log_short(
     """
     if _log_bytes(connection) <= most_bytes:
         return
-    connection.set_busy_timeout(wait_ms)
-    try:
-        _checkpoint(connection, "TRUNCATE")
-    finally:
-        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    _checkpoint(connection, "TRUNCATE", wait_ms)
 
 
 def end_log(connection: apsw.Connection) -> None:
     """Leave no log behind for the next start to read, unless searches without a break need it."""
-    connection.set_busy_timeout(_LAST_WAIT_MS)
+    connection.set_busy_timeout(_ATTEMPT_MS)
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
 
 
 def store_log(connection: apsw.Connection) -> None:
     """Have everything that is in the log in the file, too. Raises `BackendError(LOCKED)`."""
-    _checkpoint(connection, "FULL")
+    _checkpoint(connection, "FULL", BUSY_TIMEOUT_MS)
 
 
-def _checkpoint(connection: apsw.Connection, mode: str) -> None:
-    if fetch_value(connection, f"PRAGMA wal_checkpoint({mode})"):
-        raise BackendError(
-            Failure.LOCKED,
-            "A reader has held the index for so long that its log cannot be moved into it.",
-            hint="It is tried again later. Close other programs that have the index open.",
-        )
+def _checkpoint(connection: apsw.Connection, mode: str, wait_ms: int) -> None:
+    # In short attempts: SQLite waits for the place of a reader that it saw at first, and readers that come later,
+    # each before the one before it leaves, may share that place for ever without being in the way.
+    give_up_at = time.monotonic() + wait_ms / 1000
+    connection.set_busy_timeout(min(wait_ms, _ATTEMPT_MS))
+    try:
+        while fetch_value(connection, f"PRAGMA wal_checkpoint({mode})"):
+            if time.monotonic() > give_up_at:
+                raise BackendError(
+                    Failure.LOCKED,
+                    "A reader has held the index for so long that its log cannot be moved into it.",
+                    hint="It is tried again later. Close other programs that have the index open.",
+                )
+    finally:
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
 
 
 def _log_bytes(connection: apsw.Connection) -> int:

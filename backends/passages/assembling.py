@@ -25,7 +25,7 @@ from backends.relevance import Question, SampleStatistics, Statistics
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """The hits of a search, and why places gave none: counts by reason."""
+    """The hits of a search, and why files gave none: counts by reason, whole where the query wants an explanation."""
 
     hits: list[Hit]
     files: int
@@ -58,7 +58,8 @@ def assemble(
     hits = shelf.hits_with_room() if query.sources == frozenset(Source) else shelf.hits()
     both_legs = asked.by_words and any(candidate.vector_score is not None for candidate in candidates)
     chosen = list(islice(_diverse(hits, ranking.mmr_lambda) if both_legs else hits, query.max_results))
-    shelf.count_silent(chosen)
+    if query.explain:
+        shelf.count_silent(chosen)
     return Assembled(chosen, len(by_file), left_out)
 
 

@@ -19,6 +19,8 @@ from backends.text.lines import Lines
 
 #: So many files are laid out at once, those first of which most is expected.
 _BATCH = 12
+#: A passage is seldom so much more relevant than is expected of its file: labels, phrases and what stands around.
+_MOST_BEYOND = 0.1
 #: One place in so many is for notes when conversations are searched, too, as long as a note is relevant.
 _PLACES_PER_NOTE = 3
 
@@ -46,7 +48,9 @@ class Shelf:
     def __init__(self, waiting: Sequence[Prospect], asked: Asked, left_out: Counter[str]) -> None:
         self._asked = asked
         self._left_out = left_out
-        self._waiting = list(waiting)
+        least = asked.query.min_score - _MOST_BEYOND
+        self._waiting = [prospect for prospect in waiting if prospect.expected >= least]
+        self._hopeless = len(waiting) - len(self._waiting)
         self._laid: dict[File, Prospect] = {}
         self._desks: list[Desk] = []
         self._named = sorted((each.file for each in waiting if each.file.named), key=lambda file: -file.named)
@@ -72,7 +76,7 @@ class Shelf:
     def _next(self, allowed: Callable[[File], bool] | None = None) -> _Top | None:
         """The best window that is left. What may hold a better one is laid out first, one batch before each."""
         best, looked = self._best(allowed), False
-        while self._waiting and (best is None or (not looked and self._waiting[0].expected >= best.rank)):
+        while self._waiting and (best is None or (not looked and self._waiting[0].expected > best.rank)):
             looked = best is not None and self._waiting[0].expected < math.inf
             self._lay_out()
             best = self._best(allowed)
@@ -173,7 +177,7 @@ class Shelf:
         relevant = {desk.file(at).located.path for desk in self._desks for at in desk.best_of_each()}
         laid = {file.located.path for file in self._laid}
         self._left_out["lowerThanTheHits"] += len(self._waiting) + len(relevant - shown)
-        self._left_out["belowMinScore"] += len(laid - relevant - shown) - self._left_out["gone"]
+        self._left_out["belowMinScore"] += len(laid - relevant - shown) - self._left_out["gone"] + self._hopeless
 
 
 def _is_note(file: File) -> bool:

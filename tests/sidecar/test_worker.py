@@ -163,6 +163,20 @@ def test_an_overgrown_worker_is_retired(tmp_path: Path) -> None:
     run(scenario)
 
 
+def test_a_model_that_is_gone_is_told_with_the_next_step(tmp_path: Path) -> None:
+    """An index may have been built by a provider that was removed: its questions go on by words."""
+
+    async def scenario() -> None:
+        async with worker() as its:
+            with pytest.raises(BackendError) as gone:
+                await its.embed_query(EmbeddingSpec(provider="bygone", model="m"), "boats")
+            assert gone.value.failure is Failure.MODEL_MISSING
+            assert "bygone" in gone.value.message
+            assert gone.value.hint
+
+    run(scenario)
+
+
 def test_a_failed_job_tells_its_class_and_no_text(tmp_path: Path) -> None:
     """An exception may quote what it read."""
 

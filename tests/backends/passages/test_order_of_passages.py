@@ -157,7 +157,7 @@ def test_what_was_left_out_is_counted_by_reason(write: Write) -> None:
         write("2026-06-03.md", "- the boat engine\n"),
     ]
     places[3].file.unlink()
-    found = assembled("boat engine", places, after=date(2026, 5, 1))
+    found = assembled("boat engine", places, after=date(2026, 5, 1), explain=True)
     assert found.explained() == {
         "candidateFiles": 4,
         "leftOut": {"otherDays": 1, "gone": 1, "belowMinScore": 1, "lowerThanTheHits": 0},
