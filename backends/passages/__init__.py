@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from backends.passages.assembling import Assembled, assemble
 from backends.passages.candidates import Candidate
-from backends.passages.desk import MAX_FILE_BYTES
+from backends.passages.file import MAX_FILE_BYTES
 from backends.passages.ordering import Ranking
 
 __all__ = ["MAX_FILE_BYTES", "Assembled", "Candidate", "Ranking", "assemble"]

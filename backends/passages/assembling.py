@@ -17,7 +17,7 @@ from backends.base import Hit, Query, Source
 from backends.corpus import Kind, Located, read_text
 from backends.dates import day_of_file, in_range
 from backends.passages.candidates import Candidate, prospects
-from backends.passages.desk import MAX_FILE_BYTES, Asked
+from backends.passages.file import MAX_FILE_BYTES, Asked
 from backends.passages.ordering import MMR_CANDIDATES, Ranking, diverse
 from backends.passages.shelf import Shelf
 from backends.relevance import Question, SampleStatistics, Statistics

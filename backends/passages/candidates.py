@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from backends.corpus import Located, split_lines
-from backends.passages.desk import Asked, File, Stretch
+from backends.passages.desk import Stretch
+from backends.passages.file import Asked, File
 from backends.passages.meaning import Place
 from backends.relevance import blend
 from backends.text.lines import Lines, spans

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import is_
-from typing import Any
 
 from backends.base import Hit
-from backends.corpus import Kind, split_lines
+from backends.corpus import Kind
 from backends.passages.candidates import Prospect, on_disk, remembered
-from backends.passages.desk import Asked, Desk, File, Passage, Stretch
+from backends.passages.desk import Desk, Stretch
+from backends.passages.file import Asked, File
 from backends.passages.ordering import ABOUT_EQUAL, Statement
-from backends.text.lines import Lines
+from backends.passages.showing import hit_of
 
 #: So many files are laid out at once, those first of which most is expected.
 _BATCH = 12
@@ -113,11 +113,11 @@ class Shelf:
         named = self._named.pop(0).named if self._named and self._named[0] is top.file else 0.0
         top = top if named else self._newest(top)
         statement, passage = top.statement, top.desk.take(top.at)
-        lines = passage.file.lines
-        if lines is None or not _still_there(passage, lines):
+        shown = hit_of(passage, self._asked.query, named)
+        if shown is None:
             self._lay_anew(passage.file)
             return None
-        hit = self._behind_newer(self._hit(passage, lines, named), statement)
+        hit = self._behind_newer(shown, statement)
         self._shown.append((statement, hit))
         return hit
 
@@ -150,27 +150,6 @@ class Shelf:
             return hit
         return replace(hit, score=min(hit.score, newer.score), newer=f"{newer.path}#L{newer.start_line}")
 
-    def _hit(self, passage: Passage, lines: Lines, named: float) -> Hit:
-        first, last = _widened(passage, lines, self._asked.query.max_chars)
-        passage.file.shown.append((first, last))
-        located = passage.file.located
-        text = "\n".join(split_lines(lines.text(first, last)))
-        return Hit(
-            root=located.root.name,
-            relative=located.relative,
-            path=located.path,
-            kind=located.root.kind,
-            trusted=located.root.trusted,
-            start_line=first,
-            end_line=last,
-            snippet=text[slice(*passage.cut)] if passage.cut else text,
-            score=named or min(1.0, passage.rank),
-            text_score=passage.text_score,
-            vector_score=passage.vector_score,
-            partial=passage.cut is not None,
-            explain=_explained(passage, named=bool(named)) if self._asked.query.explain else None,
-        )
-
     def count_silent(self, hits: Sequence[Hit]) -> None:
         """Count the files that gave none of these hits and had no other reason."""
         shown = {hit.path for hit in hits}
@@ -182,53 +161,3 @@ class Shelf:
 
 def _is_note(file: File) -> bool:
     return file.located.root.kind is not Kind.SESSION
-
-
-def _still_there(passage: Passage, lines: Lines) -> bool:
-    return split_lines(lines.text(passage.first, passage.last)) == list(passage.lines)
-
-
-def _widened(passage: Passage, lines: Lines, max_chars: int) -> tuple[int, int]:
-    """The lines of a passage with free ones after and before it in turn while they fit, and no blank ones at its ends.
-
-    An engine that remembers a place does not know what stands beyond its borders.
-    """
-    left = max_chars - lines.length(passage.first, passage.last)
-    if passage.cut or left <= 0:
-        return passage.first, passage.last
-    low, high = lines.around(passage.first, passage.last, left)
-    above = split_lines(lines.text(low, passage.first - 1))[::-1] if low < passage.first else []
-    below = split_lines(lines.text(passage.last + 1, high))
-    up = down = 0
-    growing = True
-    while growing:
-        growing = False
-        if down < len(below) and len(below[down]) < left and not passage.file.was_shown(passage.last + down + 1):
-            left, down, growing = left - len(below[down]) - 1, down + 1, True
-        if up < len(above) and len(above[up]) < left and not passage.file.was_shown(passage.first - up - 1):
-            left, up, growing = left - len(above[up]) - 1, up + 1, True
-    while down and not below[down - 1].strip():
-        down -= 1
-    while up and not above[up - 1].strip():
-        up -= 1
-    return passage.first - up, passage.last + down
-
-
-def _explained(passage: Passage, *, named: bool) -> dict[str, Any]:
-    reason = "name" if named else "words" if passage.words else "meaning"
-    day = passage.file.day
-    return {
-        "relevance": round(passage.score, 4),
-        "textScore": _rounded(passage.text_score),
-        "vectorScore": _rounded(passage.vector_score),
-        "factor": round(passage.factor, 4),
-        "decay": round(passage.file.age, 4),
-        "day": day.isoformat() if day else None,
-        "matchedWords": list(passage.words),
-        "nameWords": list(passage.file.name_words()),
-        "window": {"reason": reason, "lines": list(passage.marked)},
-    }
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
