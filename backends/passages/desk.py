@@ -27,7 +27,10 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Lines `first..last` of a file. `rank` is what they are ordered by, `score` their relevance without `factor`."""
+    """Lines `first..last` of a file. `rank` is what they are ordered by, `score` their relevance without `factor`.
+
+    `words` and `marked`, the lines on which they stand, are left out unless the query wants an explanation.
+    """
 
     file: File
     first: int
@@ -166,7 +169,7 @@ class Desk:
         first, last = int(self._spans.first[at]), int(self._spans.last[at])
         number = stretch.first - self._starts[int(self._of[at])]
         rank, score, text, vector = self._scores[:, at].tolist()
-        terms = self._asked.question.terms
+        terms, explain = self._asked.question.terms, self._asked.query.explain
         return Passage(
             file=stretch.file,
             first=first + number,
@@ -178,8 +181,8 @@ class Desk:
             text_score=_known(text),
             vector_score=_known(vector),
             factor=rank / score,
-            words=tuple(terms[term].text for term in self._sheet.terms_in(first, last)),
-            marked=tuple(row + number for row in self._sheet.marked(first, last)),
+            words=tuple(terms[term].text for term in self._sheet.terms_in(first, last)) if explain else (),
+            marked=tuple(row + number for row in self._sheet.marked(first, last)) if explain else (),
         )
 
     def drop(self, file: File) -> None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -66,39 +66,47 @@ class Sheet:
         self._mark_all()
         self._shares = self._found[:count, :terms]
         self._before, self._after = _around(self._shares), _around(self._shares[::-1])[::-1]
-        np.cumsum(self._counts[:-1], axis=0, out=self._counts[1:])
-        self._counts[0] = 0.0
 
     def _mark_all(self) -> None:
+        # Gathered first: a thousand cells that are set one by one cost more than all that follows.
+        cells: list[tuple[int, int, float]] = []
+        counted: list[tuple[int, int, float]] = []
+        for row, found, text, start in self._marked_rows():
+            shown = self._best_part(row, found, start) if self._long[row] else found
+            counted += [(row, at.term, at.share) for at in shown]
+            cells += self._beside(row, shown)
+            if cover := self._label_cover(shown, text, start):
+                cells.append((row, -1, cover))
+        if counted:
+            _put(self._found, counted + cells, np.maximum)
+            _put(self._counts[1:], counted, np.add)
+            np.cumsum(self._counts, axis=0, out=self._counts)
+
+    def _marked_rows(self) -> Iterator[tuple[int, list[Occurrence], str, int]]:
+        """Every row on which a term stands, with what stands there, and where it begins in the normalised text."""
         text = normalize("\n".join(self.lines))
         row, start, at = 0, 0, 0
         here: list[Occurrence] = []
         for occurrence in self._question.occurrences(text):
             breaks = text.count("\n", at, occurrence.start)
             if breaks:
-                self._mark(row, here, text, start)
+                if here:
+                    yield row, here, text, start
                 here = []
                 row, start = row + breaks, text.rfind("\n", 0, occurrence.start) + 1
             at = occurrence.start
             here.append(occurrence)
-        self._mark(row, here, text, start)
+        if here:
+            yield row, here, text, start
 
-    def _mark(self, row: int, found: list[Occurrence], text: str, start: int) -> None:
-        if not found:
-            return
-        if self._long[row]:
-            found = self._best_part(row, found, start)
-        shares, counts, terms = self._found[row], self._counts[row], self._question.terms
-        before: Occurrence | None = None
-        for at in found:
-            shares[at.term] = max(shares[at.term], at.share)
-            counts[at.term] += at.share
-            if before is not None and at.term == before.term + 1 and 0 <= at.start - before.end <= 2:
-                shares[len(terms) + before.term] = 1.0
-            if at.share == 1.0 and terms[at.term].identifier:
-                shares[-2] = 1.0
-            before = at
-        shares[-1] = self._label_cover(found, text, start)
+    def _beside(self, row: int, found: list[Occurrence]) -> Iterator[tuple[int, int, float]]:
+        """The cells of pairs of terms that stand side by side, and of an identifier as typed."""
+        terms = self._question.terms
+        for before, after in pairwise(found):
+            if after.term == before.term + 1 and 0 <= after.start - before.end <= 2:
+                yield row, len(terms) + before.term, 1.0
+        if any(at.share == 1.0 and terms[at.term].identifier for at in found):
+            yield row, -2, 1.0
 
     def _label_cover(self, found: list[Occurrence], text: str, start: int) -> float:
         """What a line covers besides its own label, where the label is asked for."""
@@ -215,6 +223,11 @@ def borders(spans: Spans) -> Rows:
     between = np.empty(2 * len(spans), np.int64)
     between[0::2], between[1::2] = spans.first, spans.last + 1
     return between
+
+
+def _put(table: Floats, cells: Sequence[tuple[int, int, float]], how: np.ufunc) -> None:
+    rows, columns, values = zip(*cells, strict=True)
+    how.at(table, (np.array(rows), np.array(columns)), np.array(values, np.float32))
 
 
 def _around(shares: Floats) -> Floats:
