@@ -48,26 +48,29 @@ class Prospect:
 def prospects(groups: Iterable[Sequence[Candidate]], asked: Asked) -> list[Prospect]:
     """The files of candidates, those first of which most is expected. Of text that is not known everything is."""
     files = [(File(group[0].located, asked), group) for group in groups]
-    known = [_known_parts(file, group, asked) for file, group in files]
-    words = np.array([words for words, _, _ in known], np.float32) if asked.by_words else None
-    vectors = np.array([vector for _, vector, _ in known], np.float32)
+    parts = [_remembered_parts(file, group, asked) for file, group in files]
+    words = np.array([words for words, _ in parts], np.float32) if asked.by_words else None
+    vectors = np.array([vector for _, vector in parts], np.float32)
     scores = blend(words, vectors, asked.ranking.weights)
     found = [
-        Prospect(file, group, math.inf if file.named else score * factor)
-        for (file, group), score, (_, _, factor) in zip(files, scores.tolist(), known, strict=True)
+        Prospect(file, group, _expected(file, group, score))
+        for (file, group), score in zip(files, scores.tolist(), strict=True)
     ]
     return sorted(found, key=lambda prospect: -prospect.expected)
 
 
-def _known_parts(file: File, group: Sequence[Candidate], asked: Asked) -> tuple[float, float, float]:
-    """About the highest keyword and vector parts and factor, from what the engine remembers."""
-    previews = [candidate.preview for candidate in group if candidate.preview is not None]
-    if len(previews) < len(group):
-        return 1.0, math.nan, math.inf
-    preview = normalize(previews[0] if len(previews) == 1 else "\n".join(previews))
+def _expected(file: File, group: Sequence[Candidate], score: float) -> float:
+    if file.named or any(candidate.preview is None for candidate in group):
+        return math.inf
+    important = any("importance:" in (candidate.preview or "") for candidate in group)
+    return score * file.age * (_MOST_IMPORTANT if important else 1.0)
+
+
+def _remembered_parts(file: File, group: Sequence[Candidate], asked: Asked) -> tuple[float, float]:
+    """About the highest keyword part that the engine's text allows, and the highest vector part, NaN without any."""
+    preview = normalize("\n".join(candidate.preview or "" for candidate in group))
     seen = [candidate.vector_score for candidate in group if candidate.vector_score is not None]
-    factor = file.age * (_MOST_IMPORTANT if "importance:" in preview else 1.0)
-    return asked.question.ceiling(preview, file.name, dated=file.is_asked_day), max(seen, default=math.nan), factor
+    return asked.question.ceiling(preview, file.name, dated=file.is_asked_day), max(seen, default=math.nan)
 
 
 def remembered(prospect: Prospect) -> Iterator[Stretch] | None:

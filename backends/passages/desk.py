@@ -150,7 +150,7 @@ class Desk:
             row = self._sheet.strongest_row(*rows)
             asked = {term: float(self._asked.question.masses[term]) for term in self._sheet.terms_in(row, row)}
             line, score = self._sheet.lines[row], float(self._scores[1, at])
-            self._statements[rows] = Statement(self.file(at).day, line, asked, score)
+            self._statements[rows] = Statement(self.file(at).written_day, line, asked, score)
         return self._statements[rows]
 
     def take(self, at: int) -> Passage:

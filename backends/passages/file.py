@@ -7,7 +7,7 @@ from functools import cached_property
 
 from backends.base import Mode, Query
 from backends.corpus import Located, read_text
-from backends.dates import day_of_file
+from backends.dates import day_in, day_of_file
 from backends.passages.ordering import Ranking, age_factor
 from backends.relevance import Question
 from backends.text.lines import Lines
@@ -61,6 +61,11 @@ class File:
             return Lines(read_text(self.located, max_bytes=MAX_FILE_BYTES))
         except OSError:
             return None
+
+    @cached_property
+    def written_day(self) -> date | None:
+        """The day that the file's name says. When a file was touched says little about when its statements were made."""
+        return day_in(self.located.relative)
 
     @cached_property
     def day(self) -> date | None:

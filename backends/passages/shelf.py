@@ -23,6 +23,7 @@ _BATCH = 12
 _MOST_BEYOND = 0.1
 #: One place in so many is for notes when conversations are searched, too, as long as a note is relevant.
 _PLACES_PER_NOTE = 3
+_NOTES = frozenset({Kind.CURATED, Kind.DAILY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +68,9 @@ class Shelf:
         places = notes = 0
         while (top := self._next()) is not None:
             wants_note = notes < (places + 1) // _PLACES_PER_NOTE
-            if wants_note and not _is_note(top.file):
-                top = self._next(_is_note) or top
-            if (hit := self._taken(top)) is not None:
-                places, notes = places + 1, notes + (hit.kind is not Kind.SESSION)
+            note = self._next(_is_note) if wants_note and not _is_note(top.file) else None
+            if (hit := self._taken(note or top, keeps_room=note is not None)) is not None:
+                places, notes = places + 1, notes + (hit.kind in _NOTES)
                 yield hit
 
     def _next(self, allowed: Callable[[File], bool] | None = None) -> _Top | None:
@@ -108,10 +108,10 @@ class Shelf:
             self._left_out["gone"] += 1
         return list(on_disk(prospect, self._asked))
 
-    def _taken(self, top: _Top) -> Hit | None:
+    def _taken(self, top: _Top, *, keeps_room: bool = False) -> Hit | None:
         """The window as a hit, or a newer statement of the same fact; None where the file says otherwise by now."""
         named = self._named.pop(0).named if self._named and self._named[0] is top.file else 0.0
-        top = top if named else self._newest(top)
+        top = top if named or keeps_room else self._newest(top)
         statement, passage = top.statement, top.desk.take(top.at)
         shown = hit_of(passage, self._asked.query, named)
         if shown is None:
@@ -130,7 +130,7 @@ class Shelf:
 
     def _newest(self, top: _Top) -> _Top:
         """A newer statement of the same fact, about as relevant, goes first."""
-        day = top.file.day
+        day = top.file.written_day
         if day is None:
             return top
         newer = [
@@ -138,10 +138,10 @@ class Shelf:
             for desk in self._desks
             for other in (_Top(desk, at, desk.rank(at)) for at in desk.best_of_each())
             if other.rank >= top.rank - ABOUT_EQUAL
-            and (other.file.day or day) > day
+            and (other.file.written_day or day) > day
             and other.statement.outdates(top.statement)
         ]
-        return max(newer, key=lambda other: (other.file.day, other.rank), default=top)
+        return max(newer, key=lambda other: (other.file.written_day, other.rank), default=top)
 
     def _behind_newer(self, hit: Hit, statement: Statement) -> Hit:
         """A hit that stands behind a newer word on the same fact says so, and is not more relevant than that."""
@@ -160,4 +160,4 @@ class Shelf:
 
 
 def _is_note(file: File) -> bool:
-    return file.located.root.kind is not Kind.SESSION
+    return file.located.root.kind in _NOTES
