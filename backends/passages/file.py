@@ -64,7 +64,7 @@ class File:
 
     @cached_property
     def written_day(self) -> date | None:
-        """The day that the file's name says. When a file was touched says little about when its statements were made."""
+        """The day in the file's name. When a file was touched says little about when its statements were made."""
         return day_in(self.located.relative)
 
     @cached_property
