@@ -46,10 +46,11 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """One connection inside a read transaction, and the facts of what it sees."""
+    """One connection inside a read transaction since `begun_at` (`time.monotonic()`), and the facts of what it sees."""
 
     connection: apsw.Connection
     facts: Facts
+    begun_at: float
 
     def frequency(self, key: str) -> int:
         """How many chunks hold an index term."""
@@ -95,8 +96,9 @@ class Reader:
             connection, file = self._connect()
             try:
                 connection.set_progress_handler(lambda: time.monotonic() > deadline_at, _STEPS_BETWEEN_LOOKS)
+                begun_at = time.monotonic()
                 connection.execute("BEGIN")
-                yield Lease(connection, self._current(connection, file))
+                yield Lease(connection, self._current(connection, file), begun_at)
             finally:
                 self._give_back(connection, file)
         except apsw.InterruptError as error:
