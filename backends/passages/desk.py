@@ -153,18 +153,8 @@ class Desk:
             self._statements[rows] = Statement(self.file(at).written_day, line, asked, score)
         return self._statements[rows]
 
-    def take(self, at: int) -> Passage:
-        """Take the lines of a window, widened to what is free around them; what is left of others is scored again."""
-        passage = self._passage(at)
-        first, last = int(self._spans.first[at]), int(self._spans.last[at])
-        begin, end = self._spans.first, self._spans.last
-        self._scores[0, (begin >= first) & (begin <= last)] = 0.0
-        cut = np.flatnonzero((begin < first) & (end >= first))
-        self._spans.last[cut] = self._sheet.shortened(Spans(begin[cut], end[cut]), first).last
-        self._score(cut[self._scores[0, cut] > 0])
-        return passage
-
-    def _passage(self, at: int) -> Passage:
+    def passage(self, at: int) -> Passage:
+        """What window number `at` holds."""
         stretch = self._stretches[int(self._of[at])]
         first, last = int(self._spans.first[at]), int(self._spans.last[at])
         number = stretch.first - self._starts[int(self._of[at])]
@@ -184,6 +174,20 @@ class Desk:
             words=tuple(terms[term].text for term in self._sheet.terms_in(first, last)) if explain else (),
             marked=tuple(row + number for row in self._sheet.marked(first, last)) if explain else (),
         )
+
+    def strike(self, file: File, first: int, last: int) -> None:
+        """Take lines of a file off the desk; what is left of the windows that held some is scored again."""
+        for start, stretch in zip(self._starts, self._stretches, strict=True):
+            low, high = max(first - stretch.first, 0), min(last - stretch.first, len(stretch.lines) - 1)
+            if stretch.file is file and low <= high:
+                self._strike_rows(start + low, start + high)
+
+    def _strike_rows(self, first: int, last: int) -> None:
+        begin, end = self._spans.first, self._spans.last
+        self._scores[0, (begin >= first) & (begin <= last)] = 0.0
+        cut = np.flatnonzero((begin < first) & (end >= first))
+        self._spans.last[cut] = self._sheet.shortened(Spans(begin[cut], end[cut]), first).last
+        self._score(cut[self._scores[0, cut] > 0])
 
     def drop(self, file: File) -> None:
         """Take a file off the desk."""

@@ -112,11 +112,13 @@ class Shelf:
         """The window as a hit, or a newer statement of the same fact; None where the file says otherwise by now."""
         named = self._named.pop(0).named if self._named and self._named[0] is top.file else 0.0
         top = top if named or keeps_room else self._newest(top)
-        statement, passage = top.statement, top.desk.take(top.at)
+        statement, passage = top.statement, top.desk.passage(top.at)
         shown = hit_of(passage, self._asked.query, named)
         if shown is None:
             self._lay_anew(passage.file)
             return None
+        for desk in self._desks:
+            desk.strike(passage.file, shown.start_line, shown.end_line)
         hit = self._behind_newer(shown, statement)
         self._shown.append((statement, hit))
         return hit
@@ -125,8 +127,12 @@ class Shelf:
         for desk in self._desks:
             desk.drop(file)
         stretches = self._from_disk(self._laid[file])
-        if stretches:
-            self._desks.append(Desk(stretches, self._asked))
+        if not stretches:
+            return
+        desk = Desk(stretches, self._asked)
+        for first, last in file.shown:
+            desk.strike(file, first, last)
+        self._desks.append(desk)
 
     def _newest(self, top: _Top) -> _Top:
         """A newer statement of the same fact, about as relevant, goes first."""

@@ -67,13 +67,47 @@ def test_hits_do_not_overlap(notes: Notes) -> None:
     notes.write("a.md", "".join(f"- rocket launch {at} went well for the team\n" for at in range(40)))
     place = Located(notes.root, "a.md")
     regions = [Candidate(located=place, start_line=at, end_line=at + 9) for at in range(1, 32, 3)]
-    lines = [
-        n
-        for hit in notes.hits("rocket launch", *regions, max_results=50)
-        for n in range(hit.start_line, hit.end_line + 1)
-    ]
+    lines = _shown(notes.hits("rocket launch", *regions, max_results=50))
     assert len(lines) == len(set(lines))
     assert len(lines) > 30
+
+
+def test_a_passage_that_is_widened_upwards_shares_no_line(notes: Notes) -> None:
+    """A less important line that is shown above the best one is not shown once more."""
+    notes.write("a.md", "- rocket launch <!-- importance: 1 -->\n- rocket launch\n")
+    shown = _shown(notes.hits("rocket launch"))
+    assert sorted(shown) == [1, 2]
+
+
+def test_passages_of_places_apart_share_no_line(notes: Notes) -> None:
+    """A passage that is widened beyond its place takes no line from one that lies there."""
+    place = notes.write("a.md", "".join(f"- rocket {at}\n" for at in range(12)))
+    text = place.file.read_text(encoding="utf-8").splitlines()
+    known = [
+        Candidate(located=place, start_line=at, end_line=at + 1, preview="\n".join(text[at - 1 : at + 1]))
+        for at in (1, 4, 7, 10)
+    ]
+    shown = _shown(notes.hits("rocket", *known, min_score=0.0, max_results=20))
+    assert len(shown) == len(set(shown))
+
+
+def test_a_file_that_changed_behind_its_first_passage_repeats_no_line(notes: Notes) -> None:
+    """What was shown before the change was noticed stays shown."""
+    place = notes.write("a.md", "- rocket launch\n" + filler(20) + "- the rocket stands elsewhere\n")
+    known = [
+        Candidate(
+            located=place, start_line=1, end_line=2, preview="- rocket launch\n- filler line number 0 says little"
+        ),
+        Candidate(located=place, start_line=21, end_line=22, preview="- filler line 19\n- the rocket stands here"),
+    ]
+    hits = notes.hits("rocket launch", *known, min_score=0.0, max_results=20)
+    shown = _shown(hits)
+    assert len(shown) == len(set(shown))
+    assert {1, 22} <= set(shown)
+
+
+def _shown(hits: list[Hit]) -> list[int]:
+    return [line for hit in hits for line in range(hit.start_line, hit.end_line + 1)]
 
 
 def test_a_longer_list_begins_with_the_shorter(notes: Notes) -> None:
