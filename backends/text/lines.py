@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from itertools import accumulate
 
 _BLOCK_CHARS = 4096
 _SMALL_CHARS = 64 * 1024
+_BREAK = re.compile("\n")
 
 
 class Lines:
@@ -23,6 +25,7 @@ class Lines:
         counts = (text.count("\n", at, at + _BLOCK_CHARS) for at in range(0, len(text), _BLOCK_CHARS))
         # breaks_before[i] is the number of line breaks before block i.
         self._breaks_before = list(accumulate(counts, initial=0))
+        self._block: tuple[int, list[int]] = (-1, [])
 
     @property
     def count(self) -> int:
@@ -51,10 +54,16 @@ class Lines:
         if breaks <= 0 or breaks > self._breaks_before[-1]:
             return 0 if breaks <= 0 else len(self._text)
         block = bisect_left(self._breaks_before, breaks) - 1
-        at = block * _BLOCK_CHARS - 1
-        for _ in range(breaks - self._breaks_before[block]):
-            at = self._text.find("\n", at + 1)
-        return at + 1
+        return self._starts_in(block)[breaks - self._breaks_before[block] - 1]
+
+    def _starts_in(self, block: int) -> list[int]:
+        """Where lines begin behind the breaks of a block. The last one is kept: who asks goes from line to line."""
+        known, starts = self._block
+        if block != known:
+            at = block * _BLOCK_CHARS
+            starts = [match.end() for match in _BREAK.finditer(self._text, at, at + _BLOCK_CHARS)]
+            self._block = block, starts
+        return starts
 
 
 def spans(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,3 +29,17 @@ def test_any_range_is_that_of_the_split_text(text: str, data: st.DataObject) -> 
 def test_touching_ranges_become_one() -> None:
     """Spans are disjoint and in order."""
     assert spans([(5, 9), (1, 2), (3, 3), (20, 30), (22, 24)]) == [(1, 3), (5, 9), (20, 30)]
+
+
+def test_a_line_costs_the_same_however_short_its_neighbours_are() -> None:
+    """Asking for one line after another does not walk over those before it each time."""
+
+    def cost_s(text: str) -> float:
+        lines = Lines(text)
+        started = time.thread_time()
+        for line in range(1, 5_000):
+            lines.text(line, line)
+        return time.thread_time() - started
+
+    short, long = "a\n" * 400_000, ("a" * 79 + "\n") * 10_000
+    assert min(cost_s(short) for _ in range(3)) < 10 * min(cost_s(long) for _ in range(3))
