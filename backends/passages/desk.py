@@ -93,12 +93,13 @@ class Desk:
 
     def _laid_factors(self) -> Floats:
         """What the age of each file and the importance of each row leave of its relevance."""
-        factors = np.array([stretch.file.age for stretch in self._stretches], np.float32)[self._of_row]
+        importance = np.ones(len(self._of_row), np.float32)
         for start, stretch in zip(self._starts, self._stretches, strict=True):
-            if any("importance:" in line for line in stretch.lines):
+            if any("<!--" in line for line in stretch.lines):
                 for said in importances(stretch.lines):
-                    factors[start + said.first - 1 : start + said.last] *= np.float32(said.factor)
-        floored: Floats = np.maximum(factors, np.float32(LOWEST_FACTOR))
+                    importance[start + said.first - 1 : start + said.last] = said.factor
+        ages = np.array([stretch.file.age for stretch in self._stretches], np.float32)
+        floored: Floats = np.maximum(ages[self._of_row] * importance, np.float32(LOWEST_FACTOR))
         return floored
 
     def _score(self, at: Rows) -> None:

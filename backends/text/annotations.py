@@ -27,12 +27,39 @@ def factor_of(importance: int) -> float:
 
 
 def importances(lines: Sequence[str]) -> Iterator[Importance]:
-    """Every annotation with the list item, paragraph or heading section that it stands in."""
+    """What annotations say of the list items, paragraphs and sections that they stand in, the wider ones first.
+
+    The first of several that say something of the same lines counts.
+    """
+    blocks = _Blocks(lines)
+    said: dict[tuple[int, int], float] = {}
     for at, line in enumerate(lines):
         match = _IMPORTANCE.search(line)
         if match and (factor := factor_of(int(match[1]))) != 1.0:
-            first, last = _block(lines, _subject(lines, at))
-            yield Importance(min(first, at) + 1, max(last, at) + 1, factor)
+            first, last = blocks.around(_subject(lines, at))
+            said.setdefault((min(first, at) + 1, max(last, at) + 1), factor)
+    for first, last in sorted(said, key=lambda block: block[0] - block[1]):
+        yield Importance(first, last, said[first, last])
+
+
+class _Blocks:
+    """What each line of a text belongs to. A run of lines that go on with each other is looked at once."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+        self._run_ends = -1
+        self._block = (-1, -1)
+
+    def around(self, at: int) -> tuple[int, int]:
+        """The item, paragraph or section of a line, for lines in ascending order."""
+        if not _continues(self._lines[at]):
+            return _block(self._lines, at)
+        if at > self._run_ends:
+            self._run_ends = at
+            while self._run_ends + 1 < len(self._lines) and _continues(self._lines[self._run_ends + 1]):
+                self._run_ends += 1
+            self._block = _block(self._lines, at)
+        return self._block
 
 
 def _subject(lines: Sequence[str], at: int) -> int:

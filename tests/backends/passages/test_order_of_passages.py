@@ -94,6 +94,18 @@ def test_an_important_note_goes_before_an_equal_one(write: Write) -> None:
     assert names(hits("where is the spare key", places)) == ["high.md", "plain.md", "low.md"]
 
 
+def test_the_nearest_importance_counts(write: Write) -> None:
+    """A fact in an important section that is called unimportant is that, and no importance counts twice."""
+    place = write(
+        "a.md",
+        "# Keys <!-- Importance: 10 -->\n\n- the spare key is with Tom <!-- importance: 10 -->\n\n"
+        + "- weather was fine\n" * 60
+        + "\n- the spare key is with Maya <!-- importance: 1 -->\n",
+    )
+    first, second, *_ = hits("where is the spare key kept with Tom or Maya", [place], max_chars=60, explain=True)
+    assert [hit.explain["factor"] for hit in (first, second) if hit.explain] == [1.25, 0.8]
+
+
 def test_importance_decides_nothing_about_relevance(write: Write) -> None:
     """A passage below the threshold stays out, however important it is."""
     place = write("high.md", "- the garden <!-- importance: 10 -->\n")
