@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from backends.base import Mode, Query, Source
 from backends.builtin.filters import Filter
-from backends.builtin.lexical import dated_candidates, keyword_candidates
+from backends.builtin.lexical import dated_candidates, keyword_candidates, named_candidates
 from backends.builtin.questions import Semantics
 from backends.builtin.ranking import fused
 from backends.builtin.reader import Facts, Lease, Reader
@@ -17,44 +18,59 @@ from backends.builtin.vectors import VectorCache
 from backends.corpus import Corpus, Kind
 from backends.embedding import Vectors
 from backends.text.asked_days import asked_days
-from backends.text.tokens import query_terms
+from backends.text.tokens import MAX_QUERY_CHARS, query_terms
 
 #: At least so many chunks are scored in full, however few results are wanted: the pool must not depend on
 #: `max_results`, or a longer list would not begin with the shorter one.
 POOL = 80
 #: Where conversations are searched, too, so many chunks of notes are in the pool however many conversations match.
 _NOTES = 24
-#: So many chunks of the days that a question names are in it, whatever words they hold.
+#: So many chunks of each span of days that a question names are in it, whatever words they hold,
 _DATED = 24
+#: of so many spans,
+_SPANS = 4
+#: and so many files that it names, however many mention them.
+_NAMED = 24
+#: Lists up to this length are beginnings of each other.
+_ALIKE_RESULTS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Numbers of chunks that the keyword leg chose, best first, and the state of the index that they are of."""
+    """Numbers of chunks that the keyword leg chose, and the state of the index that they are of.
 
-    numbers: Sequence[int]
+    `lists` are best first each: what holds the words, then what has a place of its own in the pool.
+    """
+
+    lists: Sequence[Sequence[int]]
     facts: Facts
+
+    @property
+    def numbers(self) -> list[int]:
+        """All of them, each once."""
+        return list(dict.fromkeys(chain.from_iterable(self.lists)))
 
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """Cosines of the nearest chunks by number, best first, and the state of the index that they are of."""
+    """Cosines of the nearest chunks by number, and the state of the index that they are of; `lists` as for words."""
 
+    lists: Sequence[Sequence[int]]
     cosines: Mapping[int, float]
     facts: Facts
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Chunk numbers, best first, that a search scores in full; `cosines` of those that have a vector."""
+    """What both legs found, for a search to score in full; `cosines` of the chunks that have a vector."""
 
-    words: Sequence[int] = ()
-    nearest: Sequence[int] = ()
-    cosines: Mapping[int, float] = field(default_factory=dict)
+    words: Words
+    near: Near
+    cosines: Mapping[int, float]
 
     def explained(self) -> dict[str, Any]:
         """How many chunks each leg found, JSON-ready."""
-        return {"words": len(self.words), "vectors": len(self.nearest)}
+        return {"words": len(self.words.numbers), "vectors": len(self.near.cosines)}
 
 
 class Legs:
@@ -68,7 +84,7 @@ class Legs:
 
     def size(self, query: Query) -> int:
         """How many chunks each leg may find."""
-        return max(POOL, self._candidate_multiplier * query.max_results)
+        return max(POOL, self._candidate_multiplier * max(query.max_results, _ALIKE_RESULTS))
 
     def words(self, query: Query) -> Words:
         """Chunks that hold words of the query; none when only meaning is asked for."""
@@ -76,13 +92,15 @@ class Legs:
             return self._words_in(lease, query) if query.mode is not Mode.VSEARCH else Words((), lease.facts)
 
     def _words_in(self, lease: Lease, query: Query) -> Words:
-        terms = query_terms(query.text)
-        found = keyword_candidates(lease, terms, self.size(query), Filter.of(query))
+        terms, only, size = query_terms(query.text), Filter.of(query), self.size(query)
+        lists = [keyword_candidates(lease, terms, size, only)]
+        if len(lists[0]) == size:
+            lists.append(named_candidates(lease, query.text, _NAMED, only))
         if self._is_mixed(query):
-            found += keyword_candidates(lease, terms, _NOTES, Filter.of(_of_notes(query)))
-        for asked in asked_days(query.text, query.today):
-            found += dated_candidates(lease, asked, _DATED, Filter.of(query))
-        return Words(list(dict.fromkeys(found)), lease.facts)
+            lists.append(keyword_candidates(lease, terms, _NOTES, Filter.of(_of_notes(query))))
+        days = asked_days(query.text[:MAX_QUERY_CHARS], query.today)[:_SPANS]
+        lists += [dated_candidates(lease, asked, _DATED, only) for asked in days]
+        return Words(lists, lease.facts)
 
     def nearest(self, query: Query, semantics: Semantics) -> Near:
         """Chunks nearest to a query's vector, best first, with their cosines."""
@@ -91,12 +109,12 @@ class Legs:
 
     def _nearest_in(self, lease: Lease, query: Query, vector: Vectors | None) -> Near:
         if vector is None or not lease.facts.vectors:
-            return Near({}, lease.facts)
+            return Near((), {}, lease.facts)
         matrix = self._vectors.matrix(lease)
-        found = dict(matrix.nearest(vector, self.size(query), Filter.of(query).allowed(lease)))
+        found = [matrix.nearest(vector, self.size(query), Filter.of(query).allowed(lease))]
         if self._is_mixed(query):
-            found |= dict(matrix.nearest(vector, _NOTES, Filter.of(_of_notes(query)).allowed(lease)))
-        return Near(found, lease.facts)
+            found.append(matrix.nearest(vector, _NOTES, Filter.of(_of_notes(query)).allowed(lease)))
+        return Near([[number for number, _ in each] for each in found], dict(chain.from_iterable(found)), lease.facts)
 
     def pool(self, lease: Lease, query: Query, words: Words, near: Near | None, vector: Vectors | None) -> Pool:
         """Both legs together as the index is now, with the cosines of what only the words found."""
@@ -110,12 +128,12 @@ class Legs:
         cosines = dict(near.cosines)
         if vector is not None and lease.facts.vectors:
             cosines |= self._vectors.matrix(lease).cosines(vector, words.numbers)
-        return Pool(words.numbers, list(near.cosines), cosines)
+        return Pool(words, near, cosines)
 
     def chosen(self, query: Query, pool: Pool) -> list[int]:
-        """The chunks of both legs in the order of their ranks."""
-        notes = 2 * _NOTES if self._is_mixed(query) else 0
-        return fused((pool.words, pool.nearest), self.size(query) + notes)
+        """The chunks of both legs in the order of their ranks, none of the lists without its best."""
+        lists = [*pool.words.lists, *pool.near.lists]
+        return fused(lists, self.size(query) + _NOTES * max(0, len(lists) - 2))
 
     def _is_mixed(self, query: Query) -> bool:
         """Whether conversations could fill every place of the pool."""

@@ -6,29 +6,67 @@ decide little, so matching stops at a budget of rows, counted from the rarest wo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
 
 from backends.builtin.filters import Filter
 from backends.builtin.reader import Lease
+from backends.passages.file import name_in
 from backends.text.asked_days import AskedDays
-from backends.text.tokens import Term
+from backends.text.tokens import Term, is_dense
 
 #: About how many rows the words that are matched may touch together.
 ROW_BUDGET = 2_500
+#: A longer question is the name of no file.
+_MAX_NAME_CHARS = 255
 
 
 def keyword_candidates(lease: Lease, terms: Sequence[Term], limit: int, only: Filter) -> list[int]:
     """Numbers of at most `limit` chunks, best first."""
-    match = _match(lease, terms)
-    if not match:
+    phrases = _phrases(lease, terms)
+    chosen = _rarest(phrases)
+    found = _matching(lease, chosen, limit, only)
+    if only.condition and len(found) < limit and len(chosen) < len(phrases):
+        # The rare words may stand only where the query does not look.
+        found = _matching(lease, list(phrases), limit, only)
+    return found
+
+
+def _matching(lease: Lease, phrases: Sequence[str], limit: int, only: Filter) -> list[int]:
+    if not phrases:
         return []
     # The plus keeps the planner from running the match anew for every chunk that passes the filter.
     rows = lease.connection.execute(
         f"SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?{only.sql('+rowid')}"  # noqa: S608 - no outside text
         " ORDER BY bm25(chunks_fts) LIMIT ?",
-        (match, *only.values, limit),
+        (" OR ".join(phrases), *only.values, limit),
     )
     return [number for (number,) in rows]
+
+
+def named_candidates(lease: Lease, text: str, limit: int, only: Filter) -> list[int]:
+    """The first chunks of at most `limit` files of which the question is the name, with or without its ending."""
+    name = _pattern(name_in(text))
+    if not name.strip("%") or len(name) > _MAX_NAME_CHARS:
+        return []
+    rows = lease.connection.execute(
+        "SELECT min(chunks.number) FROM chunks JOIN files USING (path)"  # noqa: S608 - no outside text
+        f" WHERE ('/' || path LIKE ? OR '/' || path LIKE ?){only.sql('chunks.number')}"
+        " GROUP BY path ORDER BY length(path), path LIMIT ?",
+        (f"%/{name}", f"%/{name}.%", *only.values, limit),
+    )
+    return [number for (number,) in rows]
+
+
+def _pattern(name: str) -> str:
+    """A name for LIKE, which knows the case of ASCII alone: any other letter may be written in several ways."""
+    letters = [letter if letter in "./-" or _is_written_alike(letter) else "%" for letter in name]
+    return re.sub("%+", "%", "".join(letters))
+
+
+def _is_written_alike(letter: str) -> bool:
+    return letter.isalnum() and (letter.isascii() or is_dense(letter)) and unicodedata.is_normalized("NFKD", letter)
 
 
 def dated_candidates(lease: Lease, asked: AskedDays, limit: int, only: Filter) -> list[int]:
@@ -42,14 +80,18 @@ def dated_candidates(lease: Lease, asked: AskedDays, limit: int, only: Filter) -
     return [number for (number,) in rows]
 
 
-def _match(lease: Lease, terms: Sequence[Term]) -> str:
-    """An FTS5 expression of quoted phrases; the words of an identifier also stand together as one phrase."""
+def _phrases(lease: Lease, terms: Sequence[Term]) -> dict[str, int]:
+    """FTS5 phrases with how many rows they touch; the words of an identifier also stand together as one."""
     phrases: dict[str, int] = {}
     for term in terms:
         rows = [lease.frequency(key) for key in term.keys]
         phrases |= {_quoted(key): count for key, count in zip(term.keys, rows, strict=True) if count}
         if len(rows) > 1 and all(rows):
             phrases[_quoted(" ".join(term.keys))] = min(rows)
+    return phrases
+
+
+def _rarest(phrases: Mapping[str, int]) -> list[str]:
     chosen: list[str] = []
     left = ROW_BUDGET
     for phrase, count in sorted(phrases.items(), key=lambda item: item[1]):
@@ -57,7 +99,7 @@ def _match(lease: Lease, terms: Sequence[Term]) -> str:
             break
         chosen.append(phrase)
         left -= count
-    return " OR ".join(chosen)
+    return chosen
 
 
 def _quoted(phrase: str) -> str:

@@ -20,6 +20,11 @@ MAX_FILE_BYTES = 8 * 1024 * 1024
 NAMED = (1.0, 0.995, 0.99)
 
 
+def name_in(text: str) -> str:
+    """The name of a file that a question may be, as typed."""
+    return text.strip().strip("\"'`")
+
+
 class Asked:
     """One search as every file of it sees it."""
 
@@ -29,7 +34,7 @@ class Asked:
         self.ranking = ranking
         self.by_words = query.mode is not Mode.VSEARCH
         #: The question as it would stand in a path.
-        self.name = normalize(query.text.strip().strip("\"'`"))
+        self.name = normalize(name_in(query.text))
 
 
 class File:
