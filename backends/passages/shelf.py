@@ -109,7 +109,7 @@ class Shelf:
         return list(on_disk(prospect, self._asked))
 
     def _taken(self, top: _Top, *, keeps_room: bool = False) -> Hit | None:
-        """The window as a hit, or a newer statement of the same fact; None where the file says otherwise by now."""
+        """The window as a hit, or a newer statement of the same fact; None where there is nothing to show by now."""
         named = self._named.pop(0).named if self._named and self._named[0] is top.file else 0.0
         top = top if named or keeps_room else self._newest(top)
         statement, passage = top.statement, top.desk.passage(top.at)
@@ -119,6 +119,9 @@ class Shelf:
             return None
         for desk in self._desks:
             desk.strike(passage.file, shown.start_line, shown.end_line)
+        if not shown.snippet.strip():
+            # What a reader sees as one character may be longer than the room for it.
+            return None
         hit = self._behind_newer(shown, statement)
         self._shown.append((statement, hit))
         return hit

@@ -121,7 +121,7 @@ class Sheet:
         raw, limit = self.lines[row], self._max_chars
         best = _best_run(found, limit)
         begin_at, end_at = _raw_places(raw, best[0].start - start, best[-1].end - start)
-        begin = max(0, min(begin_at - (limit - (end_at - begin_at)) // 2, len(raw) - limit))
+        begin = max(0, min(begin_at - max(0, limit - (end_at - begin_at)) // 2, len(raw) - limit))
         begin = min(word_after(raw, begin), cut_after(raw, max(begin, begin_at)))
         stop = max(word_before(raw, begin + limit), cut_before(raw, min(end_at, begin + limit)))
         self._cuts[row] = begin, stop
@@ -176,7 +176,9 @@ class Sheet:
         if not self._long[row]:
             return None
         if row not in self._cuts:
-            self._cuts[row] = 0, word_before(self.lines[row], self._max_chars)
+            line = self.lines[row]
+            begin = len(line) - len(line.lstrip())
+            self._cuts[row] = begin, max(begin, word_before(line, begin + self._max_chars))
         return self._cuts[row]
 
     def text(self, first: int, last: int) -> str:

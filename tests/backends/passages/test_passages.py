@@ -209,6 +209,17 @@ def test_a_cut_of_anything_holds_the_word(notes: Notes, unit: str) -> None:
     assert len(hit.snippet) <= 120
 
 
+@pytest.mark.parametrize("max_chars", [1, 2, 3, 8])
+def test_a_hit_shows_something_however_little_room_there_is(notes: Notes, max_chars: int) -> None:
+    """Where not even one character as a reader sees it has room, there is no hit."""
+    lines = ["          far inside", "🇩🇪🇫🇷 flags", "👩‍👩‍👧‍👦👩‍👩‍👧‍👦 families", "word"]
+    place = notes.write("a.md", "\n".join(lines))
+    known = [Candidate(located=place, start_line=at, end_line=at, vector_score=0.9) for at in range(1, 5)]
+    hits = notes.hits("rocket", *known, max_chars=max_chars, min_score=0.0, max_results=20)
+    assert hits
+    assert all(hit.snippet.strip() and len(hit.snippet) <= max_chars for hit in hits)
+
+
 @pytest.mark.parametrize(
     "text",
     [
