@@ -70,6 +70,7 @@ def _diverse(hits: Iterator[Hit], weight: float | None) -> Iterator[Hit]:
     pool = list(islice(hits, MMR_CANDIDATES))
     order = diverse([hit.snippet for hit in pool], [hit.score for hit in pool], weight)
     yield from (pool[at] for at in order)
+    yield from hits
 
 
 def _wanted(located: Located, query: Query, left_out: Counter[str]) -> bool:

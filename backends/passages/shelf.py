@@ -6,7 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import partial
+from itertools import takewhile
 from operator import is_
 
 from backends.base import Hit
@@ -78,7 +80,7 @@ class Shelf:
         best, looked = self._best(allowed), False
         while self._waiting and (best is None or (not looked and self._waiting[0].expected > best.rank)):
             looked = best is not None and self._waiting[0].expected < math.inf
-            self._lay_out()
+            self._lay_out(self._waiting[:_BATCH])
             best = self._best(allowed)
         return (self._best_named() if allowed is None else None) or best
 
@@ -94,8 +96,9 @@ class Shelf:
         tops = [_Top(desk, at, desk.rank(at)) for desk in self._desks if (at := desk.best(allowed)) is not None]
         return max(tops, key=lambda top: top.rank, default=None)
 
-    def _lay_out(self) -> None:
-        batch, self._waiting = self._waiting[:_BATCH], self._waiting[_BATCH:]
+    def _lay_out(self, batch: Sequence[Prospect]) -> None:
+        files = {prospect.file for prospect in batch}
+        self._waiting = [prospect for prospect in self._waiting if prospect.file not in files]
         stretches: list[Stretch] = []
         for prospect in batch:
             self._laid[prospect.file] = prospect
@@ -142,6 +145,9 @@ class Shelf:
         day = top.file.written_day
         if day is None:
             return top
+        if all(said.day is None for said, _ in self._shown):
+            # Once in a search: the first of its dated answers is the one that people go by.
+            self._lay_out_newer(day, top.rank - ABOUT_EQUAL)
         newer = [
             other
             for desk in self._desks
@@ -151,6 +157,13 @@ class Shelf:
             and other.statement.outdates(top.statement)
         ]
         return max(newer, key=lambda other: (other.file.written_day, other.rank), default=top)
+
+    def _lay_out_newer(self, day: date, least: float) -> None:
+        """Lay out the newest of the files that wait and may hold a newer word."""
+        hopeful = takewhile(lambda prospect: prospect.expected >= least, self._waiting)
+        dated = [(prospect.file.day or day, prospect) for prospect in hopeful]
+        newer = sorted((each for each in dated if each[0] > day), key=lambda each: each[0], reverse=True)
+        self._lay_out([prospect for _, prospect in newer[:_BATCH]])
 
     def _behind_newer(self, hit: Hit, statement: Statement) -> Hit:
         """A hit that stands behind a newer word on the same fact says so, and is not more relevant than that."""

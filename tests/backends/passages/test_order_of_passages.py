@@ -16,6 +16,7 @@ from backends.passages.ordering import Ranking
 
 TODAY = date(2026, 6, 30)
 Write = Callable[..., Located]
+LIMITS: dict[str, Any] = {"min_score": 0.35, "max_chars": 700, "deadline_at": 0.0, "today": TODAY}
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def write(tmp_path: Path) -> Write:
 
 
 def assembled(query: str, places: Sequence[Located], ranking: Ranking | None = None, **fields: Any) -> Assembled:
-    asked = {"max_results": 6, "min_score": 0.35, "max_chars": 700, "deadline_at": 0.0, "today": TODAY, **fields}
+    asked = {"max_results": 6, **LIMITS, **fields}
     return assemble(
         [Candidate(located=place) for place in places], Query(text=query, **asked), None, ranking or Ranking()
     )
@@ -57,6 +58,35 @@ def test_a_newer_statement_of_the_same_fact_comes_first(write: Write) -> None:
     assert (newer.relative, newer.newer) == ("2026-06-10.md", None)
     assert (older.relative, older.newer) == ("2026-05-06.md", "daily/2026-06-10.md#L1")
     assert older.score <= newer.score
+
+
+def test_the_newest_of_many_statements_comes_first(write: Write) -> None:
+    """However many older notes say it in as many words, or in fewer."""
+    places = [write(f"2026-05-{day:02}.md", f"- The exporter listens on port 80{day}.\n") for day in range(1, 31)]
+    places.append(write("2026-06-10.md", "- After lunch: moved the exporter, it now listens on port 9090, says Tom.\n"))
+    found = assemble(
+        [
+            Candidate(located=place, start_line=1, end_line=2, preview=place.file.read_text(encoding="utf-8"))
+            for place in places
+        ],
+        Query(text="Which port does the exporter listen on?", max_results=2, **LIMITS),
+        None,
+        Ranking(),
+    ).hits
+    assert [(hit.relative, hit.newer) for hit in found] == [
+        ("2026-06-10.md", None),
+        ("2026-05-30.md", "daily/2026-06-10.md#L1"),
+    ]
+
+
+def test_diversity_reorders_the_best_and_loses_none(write: Write) -> None:
+    """Whoever wants more than are reordered gets the others behind them."""
+    candidates = [
+        Candidate(located=write(f"{at}.md", f"- rocket launch {at}\n"), start_line=1, end_line=1, vector_score=0.9)
+        for at in range(60)
+    ]
+    query = Query(text="rocket launch", max_results=50, **LIMITS)
+    assert len(assemble(candidates, query, None, Ranking(mmr_lambda=0.7)).hits) == 50
 
 
 def test_a_newer_note_on_something_else_stays_behind(write: Write) -> None:
