@@ -21,6 +21,8 @@ from backends.passages.showing import hit_of
 
 #: So many files are laid out at once, those first of which most is expected.
 _BATCH = 12
+#: Of the files that wait, so many of the newest are asked for a newer word on the first fact that is shown.
+_NEWER_FILES = 6
 #: A passage is seldom so much more relevant than is expected of its file: labels, phrases and what stands around.
 _MOST_BEYOND = 0.1
 #: One place in so many is for notes when conversations are searched, too, as long as a note is relevant.
@@ -161,9 +163,9 @@ class Shelf:
     def _lay_out_newer(self, day: date, least: float) -> None:
         """Lay out the newest of the files that wait and may hold a newer word."""
         hopeful = takewhile(lambda prospect: prospect.expected >= least, self._waiting)
-        dated = [(prospect.file.day or day, prospect) for prospect in hopeful]
+        dated = [(prospect.file.written_day or day, prospect) for prospect in hopeful]
         newer = sorted((each for each in dated if each[0] > day), key=lambda each: each[0], reverse=True)
-        self._lay_out([prospect for _, prospect in newer[:_BATCH]])
+        self._lay_out([prospect for _, prospect in newer[:_NEWER_FILES]])
 
     def _behind_newer(self, hit: Hit, statement: Statement) -> Hit:
         """A hit that stands behind a newer word on the same fact says so, and is not more relevant than that."""

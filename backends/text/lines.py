@@ -7,7 +7,6 @@ from bisect import bisect_left
 from itertools import accumulate
 
 _BLOCK_CHARS = 4096
-_SMALL_CHARS = 64 * 1024
 _BREAK = re.compile("\n")
 
 
@@ -16,12 +15,6 @@ class Lines:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        # Of a text of ordinary size, where every line begins; a line break more than the text has is never asked for.
-        self._starts = (
-            list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
-            if len(text) <= _SMALL_CHARS
-            else []
-        )
         counts = (text.count("\n", at, at + _BLOCK_CHARS) for at in range(0, len(text), _BLOCK_CHARS))
         # breaks_before[i] is the number of line breaks before block i.
         self._breaks_before = list(accumulate(counts, initial=0))
@@ -49,8 +42,6 @@ class Lines:
 
     def _start(self, line: int) -> int:
         breaks = line - 1
-        if self._starts:
-            return min(self._starts[max(0, min(breaks, len(self._starts) - 1))], len(self._text))
         if breaks <= 0 or breaks > self._breaks_before[-1]:
             return 0 if breaks <= 0 else len(self._text)
         block = bisect_left(self._breaks_before, breaks) - 1
