@@ -14,12 +14,13 @@ from backends.builtin.filters import Filter
 from backends.builtin.reader import Lease
 from backends.passages.file import name_in
 from backends.text.asked_days import AskedDays
-from backends.text.tokens import Term, is_dense
+from backends.text.tokens import Term, index_terms, is_dense
 
 #: About how many rows the words that are matched may touch together.
 ROW_BUDGET = 2_500
-#: A longer question is the name of no file.
+#: A longer question is the name of no file, or of one that its words find anyway.
 _MAX_NAME_CHARS = 255
+_MAX_NAME_WORDS = 8
 
 
 def keyword_candidates(lease: Lease, terms: Sequence[Term], limit: int, only: Filter) -> list[int]:
@@ -47,14 +48,17 @@ def _matching(lease: Lease, phrases: Sequence[str], limit: int, only: Filter) ->
 
 def named_candidates(lease: Lease, text: str, limit: int, only: Filter) -> list[int]:
     """The first chunks of at most `limit` files of which the question is the name, with or without its ending."""
-    name = _pattern(name_in(text))
-    if not name.strip("%") or len(name) > _MAX_NAME_CHARS:
+    asked = name_in(text)
+    name = _pattern(asked)
+    # The first chunk of a file holds the words of its name: few chunks hold all of them, and only these are looked at.
+    words = dict.fromkeys(index_terms(asked.rpartition("/")[2].removesuffix(".md")))
+    if not name.strip("%") or len(name) > _MAX_NAME_CHARS or not 0 < len(words) <= _MAX_NAME_WORDS:
         return []
     rows = lease.connection.execute(
-        "SELECT min(chunks.number) FROM chunks JOIN files USING (path)"  # noqa: S608 - no outside text
-        f" WHERE ('/' || path LIKE ? OR '/' || path LIKE ?){only.sql('chunks.number')}"
-        " GROUP BY path ORDER BY length(path), path LIMIT ?",
-        (f"%/{name}", f"%/{name}.%", *only.values, limit),
+        "SELECT min(chunks.number) FROM chunks_fts JOIN chunks ON chunks.number = chunks_fts.rowid"  # noqa: S608
+        f" WHERE chunks_fts MATCH ? AND ('/' || chunks.path LIKE ? OR '/' || chunks.path LIKE ?)"
+        f"{only.sql('chunks.number')} GROUP BY chunks.path ORDER BY length(chunks.path), chunks.path LIMIT ?",
+        (" AND ".join(map(_quoted, words)), f"%/{name}", f"%/{name}.%", *only.values, limit),
     )
     return [number for (number,) in rows]
 
