@@ -187,8 +187,9 @@ class Desk:
         begin, end = self._spans.first, self._spans.last
         self._scores[0, (begin >= first) & (begin <= last)] = 0.0
         cut = np.flatnonzero((begin < first) & (end >= first))
-        self._spans.last[cut] = self._sheet.shortened(Spans(begin[cut], end[cut]), first).last
-        self._score(cut[self._scores[0, cut] > 0])
+        if len(cut):
+            end[cut] = self._sheet.last_filled(first - 1)
+            self._score(cut[self._scores[0, cut] > 0])
 
     def drop(self, file: File) -> None:
         """Take a file off the desk."""

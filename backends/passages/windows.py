@@ -149,12 +149,9 @@ class Sheet:
         """The first row with text from `row` on, itself where there is none."""
         return row + int(np.argmax(self._filled[row:]))
 
-    def shortened(self, spans: Spans, end: int) -> Spans:
-        """The windows without what they hold from row `end` on; each begins before it, with text."""
-        last = min(end - 1, len(self.lines) - 1)
-        while not self._filled[last]:
-            last -= 1
-        return Spans(spans.first, np.full(len(spans), last, np.int64))
+    def last_filled(self, row: int) -> int:
+        """The last row with text up to `row`; there must be one."""
+        return row - int(np.argmax(self._filled[row::-1]))
 
     def found(self, spans: Spans, names: Floats, dated: Floats) -> Found:
         """What the windows hold of the question; `names` (k, t) and `dated` (k) are those of their files."""
@@ -180,11 +177,6 @@ class Sheet:
             begin = len(line) - len(line.lstrip())
             self._cuts[row] = begin, max(begin, word_before(line, begin + self._max_chars))
         return self._cuts[row]
-
-    def text(self, first: int, last: int) -> str:
-        """What is shown of the rows `first..last`."""
-        cut = self.cut(first)
-        return self.lines[first][slice(*cut)] if cut else "\n".join(self.lines[first : last + 1])
 
     def strongest(self, values: Floats, spans: Spans) -> Floats:
         """The value of the line in each window that covers most of the question, the first of equals."""
