@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -52,9 +53,10 @@ def assemble(
         by_file.setdefault(candidate.located.path, []).append(candidate)
     left_out: Counter[str] = Counter()
     groups = [group for group in by_file.values() if _wanted(group[0].located, query, left_out)]
-    statistics = statistics or SampleStatistics.of(_texts(groups))
+    texts = _texts(groups) if statistics is None else {}
+    statistics = statistics or SampleStatistics.of(texts.values())
     asked = Asked(query, Question(query.text, statistics, query.today), ranking)
-    shelf = Shelf(prospects(groups, asked), asked, left_out)
+    shelf = Shelf(prospects(groups, asked, texts), asked, left_out)
     hits = shelf.hits_with_room() if query.sources == frozenset(Source) else shelf.hits()
     both_legs = asked.by_words and any(candidate.vector_score is not None for candidate in candidates)
     chosen = list(islice(_diverse(hits, ranking.mmr_lambda) if both_legs else hits, query.max_results))
@@ -86,9 +88,10 @@ def _wanted(located: Located, query: Query, left_out: Counter[str]) -> bool:
     return inside
 
 
-def _texts(groups: Iterable[Sequence[Candidate]]) -> Iterator[str]:
+def _texts(groups: Iterable[Sequence[Candidate]]) -> dict[str, str]:
+    """The texts of the files by shown path, without those that are gone or unreadable."""
+    texts: dict[str, str] = {}
     for group in groups:
-        try:
-            yield read_text(group[0].located, max_bytes=MAX_FILE_BYTES)
-        except OSError:
-            continue
+        with suppress(OSError):
+            texts[group[0].located.path] = read_text(group[0].located, max_bytes=MAX_FILE_BYTES)
+    return texts

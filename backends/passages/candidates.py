@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,9 +45,15 @@ class Prospect:
     expected: float
 
 
-def prospects(groups: Iterable[Sequence[Candidate]], asked: Asked) -> list[Prospect]:
-    """The files of candidates, those first of which most is expected. Of text that is not known everything is."""
-    files = [(File(group[0].located, asked), group) for group in groups]
+def prospects(
+    groups: Iterable[Sequence[Candidate]], asked: Asked, texts: Mapping[str, str] | None = None
+) -> list[Prospect]:
+    """The files of candidates, those first of which most is expected. Of text that is not known everything is.
+
+    `texts`, by shown path, are files that were read already.
+    """
+    read = texts or {}
+    files = [(File(group[0].located, asked, read.get(group[0].located.path)), group) for group in groups]
     parts = [_remembered_parts(file, group, asked) for file, group in files]
     words = np.array([words for words, _ in parts], np.float32) if asked.by_words else None
     vectors = np.array([vector for _, vector in parts], np.float32)

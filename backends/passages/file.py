@@ -38,9 +38,9 @@ class Asked:
 
 
 class File:
-    """One file in one search, read when it is needed."""
+    """One file in one search, read when it is needed, unless its text is known."""
 
-    def __init__(self, located: Located, asked: Asked) -> None:
+    def __init__(self, located: Located, asked: Asked, text: str | None = None) -> None:
         self.located = located
         stem = located.relative.rpartition(".")[0]
         #: The relevance that the question's being this file's name gives, 0 for any other question.
@@ -48,6 +48,7 @@ class File:
         self.name = asked.question.name_shares(stem) if not self.named else dict.fromkeys(asked.question.numbers, 1.0)
         self.is_asked_day = asked.question.is_asked_day(stem)
         self._asked = asked
+        self._text = text
         #: Lines (1-based, inclusive) that were shown.
         self.shown: list[tuple[int, int]] = []
 
@@ -62,6 +63,8 @@ class File:
     @cached_property
     def lines(self) -> Lines | None:
         """The file as it is on disk, None when it is gone or unreadable."""
+        if self._text is not None:
+            return Lines(self._text)
         try:
             return Lines(read_text(self.located, max_bytes=MAX_FILE_BYTES))
         except OSError:
