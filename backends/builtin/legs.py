@@ -89,7 +89,10 @@ class Legs:
     def words(self, query: Query) -> Words:
         """Chunks that hold words of the query; none when only meaning is asked for."""
         with self._reader.lease(query.deadline_at) as lease:
-            return self._words_in(lease, query) if query.mode is not Mode.VSEARCH else Words((), lease.facts)
+            return self._wanted_words(lease, query)
+
+    def _wanted_words(self, lease: Lease, query: Query) -> Words:
+        return Words((), lease.facts) if query.mode is Mode.VSEARCH else self._words_in(lease, query)
 
     def _words_in(self, lease: Lease, query: Query) -> Words:
         terms, only, size = query_terms(query.text), Filter.of(query), self.size(query)
@@ -121,7 +124,7 @@ class Legs:
         near = near or self._nearest_in(lease, query, vector)
         if not (_holds(lease, words.numbers, words.facts) and _holds(lease, list(near.cosines), near.facts)):
             near = self._nearest_in(lease, query, vector)
-            words = self._words_in(lease, query) if query.mode is not Mode.VSEARCH else Words((), lease.facts)
+            words = self._wanted_words(lease, query)
         if query.mode is Mode.VSEARCH and not near.cosines:
             # Vectors alone were asked for and there are none: keywords are better than nothing, and are told.
             words = self._words_in(lease, query)

@@ -56,7 +56,7 @@ def named_candidates(lease: Lease, text: str, limit: int, only: Filter) -> list[
         return []
     rows = lease.connection.execute(
         "SELECT min(chunks.number) FROM chunks_fts JOIN chunks ON chunks.number = chunks_fts.rowid"  # noqa: S608
-        f" WHERE chunks_fts MATCH ? AND ('/' || chunks.path LIKE ? OR '/' || chunks.path LIKE ?)"
+        " WHERE chunks_fts MATCH ? AND ('/' || chunks.path LIKE ? OR '/' || chunks.path LIKE ?)"
         f"{only.sql('chunks.number')} GROUP BY chunks.path ORDER BY length(chunks.path), chunks.path LIMIT ?",
         (" AND ".join(map(_quoted, words)), f"%/{name}", f"%/{name}.%", *only.values, limit),
     )

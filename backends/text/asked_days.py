@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import lru_cache
 
 from backends.text.tokens import normalize, query_terms
 
@@ -24,13 +25,14 @@ class AskedDays:
         return self.first <= day <= self.last
 
 
-def asked_days(text: str, today: date | None) -> list[AskedDays]:
+@lru_cache(maxsize=64)
+def asked_days(text: str, today: date | None) -> tuple[AskedDays, ...]:
     """Every span of days that a question names; what counts from today is left out where today is not known."""
     normalized = normalize(text)
     found = [AskedDays(first, last, _terms(said)) for first, last, said in _named(normalized)]
     if today is not None:
         found += [AskedDays(first, last, _terms(said)) for first, last, said in _relative(normalized, today)]
-    return found
+    return tuple(found)
 
 
 def _terms(said: str) -> frozenset[str]:
