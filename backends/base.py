@@ -29,6 +29,11 @@ class Source(StrEnum):
     MEMORY = "memory"
     SESSIONS = "sessions"
 
+    @classmethod
+    def of(cls, kind: Kind) -> Source:
+        """The collection that what a root holds belongs to."""
+        return cls.SESSIONS if kind is Kind.SESSION else cls.MEMORY
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
@@ -79,7 +84,7 @@ class Hit:
     @property
     def source(self) -> Source:
         """The collection this hit belongs to."""
-        return Source.SESSIONS if self.kind is Kind.SESSION else Source.MEMORY
+        return Source.of(self.kind)
 
 
 @dataclass(frozen=True, slots=True)

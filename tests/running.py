@@ -168,7 +168,6 @@ def _start(folder: Path, short: Path, path: str, environ: Mapping[str, str], wit
                 "HOME": str(folder),
                 "LANG": "C.UTF-8",
                 "XDG_RUNTIME_DIR": str(short),
-                "OPENBLAS_NUM_THREADS": "1",
                 **{key: value for key, value in os.environ.items() if key.startswith(("OPENBLAS", "PYTHON"))},
                 **environ,
             },

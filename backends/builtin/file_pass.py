@@ -20,7 +20,7 @@ from backends.builtin.identity import Cut
 from backends.builtin.intake import Piece, UnfitError, decoded, pieces, read
 from backends.builtin.meta import publish, read_generation, read_meta
 from backends.builtin.upkeep import keep_log_short
-from backends.corpus import Corpus, Found, Kind, Located, Root
+from backends.corpus import Corpus, Found, Located, Root
 from backends.dates import day_of
 
 Report: TypeAlias = Callable[[dict[str, Any]], None]
@@ -124,7 +124,7 @@ class FilePass:
         path, root = located.path, located.root
         kept = self._vectors_of(path)
         self._forget_chunks(path)
-        source = Source.SESSIONS if root.kind is Kind.SESSION else Source.MEMORY
+        source = Source.of(root.kind)
         day = day_of(located.relative, root.kind, found.mtime_ns / 1e9)
         self._connection.execute(
             "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)",

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any
 
 from backends.base import Hit, Query, Source
-from backends.corpus import Kind, Located, read_text
+from backends.corpus import Located, read_text
 from backends.dates import day_of_file, in_range
 from backends.passages.candidates import Candidate, prospects
 from backends.passages.file import MAX_FILE_BYTES, Asked
@@ -77,7 +77,7 @@ def _diverse(hits: Iterator[Hit], weight: float | None) -> Iterator[Hit]:
 
 def _wanted(located: Located, query: Query, left_out: Counter[str]) -> bool:
     """Whether the query's sources and dates let a file in."""
-    source = Source.SESSIONS if located.root.kind is Kind.SESSION else Source.MEMORY
+    source = Source.of(located.root.kind)
     if source not in query.sources:
         left_out["otherSource"] += 1
         return False

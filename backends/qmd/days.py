@@ -10,7 +10,7 @@ from datetime import date
 from heapq import nlargest
 
 from backends.base import Mode, Query, Source
-from backends.corpus import Corpus, Kind, Located
+from backends.corpus import Corpus, Located
 from backends.dates import day_of, in_range
 
 #: So many files are read for one search. Of more, the newest are: the older are left to what qmd names.
@@ -23,7 +23,7 @@ def files_of(corpus: Corpus, query: Query) -> list[Located]:
         return []
     dated: list[tuple[date, str, Located]] = []
     for root, found in corpus.files():
-        source = Source.SESSIONS if root.kind is Kind.SESSION else Source.MEMORY
+        source = Source.of(root.kind)
         day = day_of(found.relative, root.kind, found.mtime_ns / 1e9)
         if source in query.sources and day is not None and in_range(day, query.after, query.before):
             dated.append((day, found.relative, Located(root, found.relative)))
