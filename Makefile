@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # OPENBLAS threads cost memory and help nothing at this size.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: setup run test check bench quality chaos-qmd chaos-index qmd clean
+.PHONY: setup run test properties check bench quality chaos-qmd chaos-index qmd clean
 
 setup: $(VENV)/.ready
 
@@ -25,6 +25,10 @@ run: setup
 
 test: setup qmd
 	@$(BIN)/python -m pytest
+
+# The tests that generate their inputs, with inputs of their own each time and many more of them.
+properties: setup
+	@HYPOTHESIS_PROFILE=search $(BIN)/python -m pytest -m hypothesis --timeout 1800 -k "not real_qmd" $(TESTS)
 
 check: setup
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

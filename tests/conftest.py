@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
+from hypothesis import settings
 
 from tests.running import MODEL, QMD
+
+# The same examples each time: a change fails for what it changed and not for its luck. `make properties` looks further.
+settings.register_profile("suite", derandomize=True)
+settings.register_profile("search", max_examples=2_000, deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 HAS_QMD = (QMD / ".bin" / "qmd").exists()
 

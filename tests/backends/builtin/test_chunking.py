@@ -28,10 +28,16 @@ LINES = st.lists(
 )
 CLUSTERS = ("a", " ", "é", "e\u0301", "项", "👨‍👩‍👧‍👦", "👍🏽", "🇩🇪", "❤️", "각", "\u1100\u1161\u11a8", "\r")
 HEADING = re.compile(r" {0,3}#{1,6}(\s|$)")
+UNDERLINE = re.compile(r" {0,3}(=+|-+)\s*")
 
 
 def chunks(lines: list[str], tokens: int = 40, overlap: int = 8) -> list[Chunk]:
     return list(chunk_lines(lines, tokens=tokens, overlap=overlap))
+
+
+def is_title(lines: list[str], at: int) -> bool:
+    """Whether a line is a heading by its own mark or by the line below it."""
+    return bool(HEADING.match(lines[at]) or UNDERLINE.fullmatch("".join(lines[at + 1 : at + 2])))
 
 
 def words(count: int, *, cost: int = 5) -> list[str]:
@@ -181,7 +187,7 @@ def test_no_chunk_ends_with_a_heading_whose_text_has_room(lines: list[str], toke
     for chunk in [] if fenced else chunks(lines, tokens, min(overlap, tokens - 1)):
         held = [at for at in range(chunk.start_line - 1, chunk.end_line) if lines[at].strip()]
         following = next((at for at in range(chunk.end_line, len(lines)) if lines[at].strip()), None)
-        if following is not None and HEADING.match(lines[held[-1]]) and not HEADING.match(lines[following]):
+        if following is not None and HEADING.match(lines[held[-1]]) and not is_title(lines, following):
             assert cost(lines[held[-1] : following + 1]) > tokens
 
 
