@@ -104,6 +104,6 @@ def _options(raw: dict[str, Any]) -> BuiltinOptions:
             "index": Path(raw["index"]),
             "ranking": Ranking(**{**raw["ranking"], "weights": Weights(**raw["ranking"]["weights"])}),
             "extension_path": Path(extension) if extension else None,
-            "embedding": EmbeddingSpec(**raw["embedding"]),
+            "embedding": EmbeddingSpec.from_json(raw["embedding"]),
         }
     )

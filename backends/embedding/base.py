@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +16,53 @@ from backends.text.scripts import Script
 Vectors: TypeAlias = npt.NDArray[np.float32]
 
 
+class Side(StrEnum):
+    """What a text is embedded as: many models embed a question in another way than what answers it."""
+
+    QUERY = "query"
+    DOCUMENT = "document"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchSpec:
+    """How a provider's batch interface is used: `wait` for jobs to end, at most `concurrency` of them at a time."""
+
+    wait: bool = True
+    concurrency: int = 2
+    poll_interval_s: float = 2.0
+    timeout_s: float = 3600.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingSpec:
-    """Which provider and model a configuration asks for; `model` None is the provider's default."""
+    """Which provider and model a configuration asks for, with all that reaching them takes.
+
+    `model` None is the provider's default; `api` names the protocol of a provider that is not built in. `dims` asks
+    for vectors of that length. `model_path` (a file or an `hf:` address) and `model_cache_dir` are for `local`.
+    `required`: without this provider a search is unavailable, instead of going on with keywords. `batch` None embeds
+    by direct calls. Secrets are kept out of its repr; it crosses process borders by pipe only.
+    """
 
     provider: str = "auto"
     model: str | None = None
+    api: str | None = None
+    base_url: str | None = None
+    api_key: str = field(default="", repr=False)
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    dims: int | None = None
+    query_input_type: str | None = None
+    document_input_type: str | None = None
+    model_path: str | None = None
+    model_cache_dir: str | None = None
+    required: bool = False
+    batch: BatchSpec | None = None
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> EmbeddingSpec:
+        """The specification whose fields, as JSON has them, are `raw`."""
+        headers = tuple((name, value) for name, value in raw.get("headers", ()))
+        batch = BatchSpec(**raw["batch"]) if raw.get("batch") else None
+        return cls(**{**raw, "headers": headers, "batch": batch})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,16 +86,30 @@ class Embedder(Protocol):
         """Whose vectors it makes."""
         ...
 
+    @property
+    def batch_texts(self) -> int:
+        """How many texts one call is best given."""
+        ...
+
+    @property
+    def concurrency(self) -> int:
+        """How many calls of `embed` may be under way at a time, each on its own thread."""
+        ...
+
     def usual_spread(self, script: Script) -> Spread:
         """Where cosines of texts in a script lie, as far as an index is too small to tell."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One unit row of float32 per text, shape (len(texts), dims). A text without any known token is a zero row."""
+        """One unit row of float32 per text, shape (len(texts), dims).
+
+        A text without any known token is a zero row, and one that the provider refuses a row of NaN. Raises
+        `EmbeddingUnavailableError` when the provider itself fails.
+        """
         ...
 
     def embed_query(self, text: str) -> Vectors:
-        """The unit vector of a question, shape (dims,)."""
+        """The unit vector of a question, shape (dims,). Raises `EmbeddingUnavailableError`."""
         ...
 
 

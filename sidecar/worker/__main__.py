@@ -59,7 +59,7 @@ def _loaded(spec: EmbeddingSpec) -> Embedder | None:
 def embed_query(args: dict[str, Any]) -> dict[str, Any] | None:
     """A query's vector as base64 of little-endian float32 and whose it is, or None without a semantic model."""
     try:
-        model = embedder(EmbeddingSpec(**args["spec"]))
+        model = embedder(EmbeddingSpec.from_json(args["spec"]))
         if model is None:
             return None
         vector = model.embed_query(args["text"]).astype("<f4").tobytes()
