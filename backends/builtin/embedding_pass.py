@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import astuple
 from typing import Any
 
@@ -13,22 +14,15 @@ import numpy as np
 from backends.builtin import vec_table
 from backends.builtin.calibration import measured, typical_line
 from backends.builtin.embedding_cache import EmbeddingCache
+from backends.builtin.flights import Batch, Flights, Idle, Row
 from backends.builtin.identity import adopt_embedding
 from backends.builtin.meta import publish, read_generation, read_meta, write_meta
 from backends.builtin.schema import fetch, fetch_value
 from backends.builtin.upkeep import keep_log_short
-from backends.embedding import Embedder, EmbeddingUnavailableError, Vectors
+from backends.builtin.vectorizing import Made
+from backends.embedding import Embedder, EmbeddingUnavailableError
 
-log = logging.getLogger(__name__)
-
-BATCH_TEXTS = 128
-#: What every model can embed: it tells a model that is gone from a text that it cannot take.
-_HARMLESS = "memory"
 _SAMPLE_CHUNKS = 400
-
-
-class _ShapeError(Exception):
-    """A model did not give one row of its dimension for each text."""
 
 
 class EmbeddingPass:
@@ -36,14 +30,23 @@ class EmbeddingPass:
 
     `refused` are the files, by shown path, with chunks that the model could not embed, and why: it is asked again at
     the next run. `failure` is set when the model went away: what is missing is made up for at the next run.
+    `idle` is entered for as long as this thread waits for a model elsewhere.
     """
 
-    def __init__(self, connection: apsw.Connection, embedder: Embedder, cache_entries: int, has_vec: bool) -> None:
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        embedder: Embedder,
+        cache_entries: int,
+        has_vec: bool,
+        idle: Idle = nullcontext,
+    ) -> None:
         self._connection = connection
         self._embedder = embedder
         self._identity = embedder.identity
         self._cache = EmbeddingCache(connection, embedder.identity, cache_entries)
         self._has_vec = has_vec
+        self._idle = idle
         self.refused: dict[str, str] = {}
         self.failure: EmbeddingUnavailableError | None = None
 
@@ -67,42 +70,54 @@ class EmbeddingPass:
         self.refused, self.failure = {}, None
         embedded = 0
         try:
-            for count in self._batches(report):
+            for count in self._landed(report):
                 embedded += count
             if embedded or read_meta(self._connection).get("spreads") is None:
-                self._calibrate()
+                self._calibrate(report)
         except EmbeddingUnavailableError as error:
             self.failure = error
         if embedded:
             self._cache.trim()
         return embedded
 
-    def _batches(self, report: Callable[[dict[str, Any]], None]) -> Iterator[int]:
+    def _landed(self, report: Callable[[dict[str, Any]], None]) -> Iterator[int]:
         """How many chunks of each batch got a vector."""
         total = fetch_value(self._connection, "SELECT count(*) FROM chunks WHERE stamp = 0")
-        seen = last = 0
-        while batch := self._missing_after(last):
-            yield self._embed(batch)
-            keep_log_short(self._connection)
-            seen, last = seen + len(batch), batch[-1][0]
+        seen = 0
+
+        def alive() -> None:
             report({"phase": "vectors", "done": seen, "total": total})
 
-    def _missing_after(self, number: int) -> list[tuple[int, str, str, str]]:
+        flights = Flights(self._embedder, idle=self._idle, alive=alive)
+        for batch, made in flights.land(self._known_in(self._missing())):
+            yield self._store(batch, made)
+            keep_log_short(self._connection)
+            seen += len(batch.rows)
+            alive()
+
+    def _known_in(self, batches: Iterable[Sequence[Row]]) -> Iterator[Batch]:
+        for rows in batches:
+            yield Batch(rows, self._cache.known({digest for _, digest, _, _ in rows}))
+
+    def _missing(self) -> Iterator[list[Row]]:
+        last = 0
+        while rows := self._missing_after(last):
+            yield rows
+            last = rows[-1][0]
+
+    def _missing_after(self, number: int) -> list[Row]:
         rows = self._connection.execute(
             "SELECT number, hash, text, path FROM chunks WHERE stamp = 0 AND number > ? ORDER BY number LIMIT ?",
-            (number, BATCH_TEXTS),
+            (number, self._embedder.batch_texts),
         )
         return list(rows)
 
-    def _embed(self, batch: Sequence[tuple[int, str, str, str]]) -> int:
-        known = self._cache.known({digest for _, digest, _, _ in batch})
-        texts = {digest: text for _, digest, text, _ in batch if digest not in known}
-        fresh, refused = self._vectors(texts)
-        known |= fresh
-        for _, digest, _, path in batch:
-            if digest in refused:
-                self.refused[path] = f"a part has no vector: {refused[digest]}"
-        rows = [(number, known[digest]) for number, digest, _, _ in batch if digest in known]
+    def _store(self, batch: Batch, made: Made) -> int:
+        known = {**batch.known, **made.vectors}
+        for _, digest, _, path in batch.rows:
+            if digest in made.refused:
+                self.refused[path] = f"a part has no vector: {made.refused[digest]}"
+        rows = [(number, known[digest]) for number, digest, _, _ in batch.rows if digest in known]
         with self._connection:
             publish(self._connection)
             generation = read_generation(self._connection)
@@ -113,70 +128,36 @@ class EmbeddingPass:
             )
             if self._has_vec:
                 vec_table.add(self._connection, rows)
-            self._cache.remember(fresh)
+            self._cache.remember(made.vectors)
         return len(rows)
 
-    def _vectors(self, texts: Mapping[str, str]) -> tuple[dict[str, bytes], dict[str, str]]:
-        """By digest, the vectors of texts, and why the others have none: each alone, whatever one of them does."""
-        if not texts:
-            return {}, {}
-        try:
-            rows = self._rows(list(texts.values()))
-        except EmbeddingUnavailableError:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever the model raises for one text, the others are embedded
-            self._require_model()
-            return self._isolated(texts, type(error).__name__)
-        good: list[bool] = np.asarray(np.isfinite(rows).all(axis=1)).tolist()
-        fresh = {digest: _blob(row) for digest, row, fine in zip(texts, rows, good, strict=True) if fine}
-        return fresh, {digest: "the model gave no numbers" for digest in texts if digest not in fresh}
-
-    def _rows(self, texts: Sequence[str]) -> Vectors:
-        rows = self._embedder.embed(texts)
-        if rows.shape != (len(texts), self._identity.dims):
-            raise _ShapeError
-        return rows
-
-    def _isolated(self, texts: Mapping[str, str], error: str) -> tuple[dict[str, bytes], dict[str, str]]:
-        """The same for texts of which at least one cannot be embedded, by halves."""
-        if len(texts) == 1:
-            log.warning("a text could not be embedded: %s", error)
-            return {}, dict.fromkeys(texts, f"the model cannot embed it ({error})")
-        items, middle = list(texts.items()), len(texts) // 2
-        first, why_first = self._vectors(dict(items[:middle]))
-        second, why_second = self._vectors(dict(items[middle:]))
-        return first | second, why_first | why_second
-
-    def _require_model(self) -> None:
-        """Raise `EmbeddingUnavailableError` when the model cannot even embed a harmless word."""
-        try:
-            self._rows([_HARMLESS])
-        except EmbeddingUnavailableError:
-            raise
-        except Exception as error:
-            raise EmbeddingUnavailableError(
-                "embedding_failed",
-                f"The embedding model fails ({type(error).__name__}); new notes are found by their words only.",
-                hint="The next sync tries again; check which model is served.",
-            ) from error
-
-    def _calibrate(self) -> None:
+    def _calibrate(self, report: Callable[[dict[str, Any]], None]) -> None:
         """Measure where this index's cosines lie: a line against other chunks, and against its own."""
         rows = fetch(
             self._connection,
             "SELECT text, embedding FROM chunks WHERE stamp > 0 ORDER BY hash LIMIT ?",
             (_SAMPLE_CHUNKS,),
         )
-        lines = {str(at): typical_line(text) for at, (text, _) in enumerate(rows)}
-        asked, _ = self._vectors(lines)
-        kept = [at for at in range(len(rows)) if str(at) in asked]
+        asked = self._embedded_lines([typical_line(text) for text, _ in rows], report)
+        kept = [at for at in range(len(rows)) if at in asked]
         if not kept:
             return
-        asked_lines = np.stack([np.frombuffer(asked[str(at)], dtype="<f4") for at in kept])
+        asked_lines = np.stack([np.frombuffer(asked[at], dtype="<f4") for at in kept])
         chunks = np.stack([np.frombuffer(rows[at][1], dtype="<f4") for at in kept])
         spreads = measured([rows[at][0] for at in kept], asked_lines, chunks, self._embedder.usual_spread)
         write_meta(self._connection, spreads={script.value: astuple(spread) for script, spread in spreads.items()})
 
+    def _embedded_lines(self, lines: Sequence[str], report: Callable[[dict[str, Any]], None]) -> dict[int, bytes]:
+        """The vectors of lines by place, as far as the model takes them; the cache keeps them, too."""
+        rows = [(at, hashlib.sha256(line.encode()).hexdigest(), line, "") for at, line in enumerate(lines)]
+        found: dict[int, bytes] = {}
+        flights = Flights(self._embedder, idle=self._idle, alive=lambda: report({"phase": "calibration"}))
+        for batch, made in flights.land(self._known_in(_slices(rows, self._embedder.batch_texts))):
+            self._cache.remember(made.vectors)
+            known = {**batch.known, **made.vectors}
+            found |= {at: known[digest] for at, digest, _, _ in batch.rows if digest in known}
+        return found
 
-def _blob(row: Vectors) -> bytes:
-    return row.astype("<f4").tobytes()
+
+def _slices(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:
+    return (rows[at : at + size] for at in range(0, len(rows), size))

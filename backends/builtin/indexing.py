@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -18,6 +18,7 @@ from backends.base import BackendError, Failure, SyncReport
 from backends.builtin import vec_table
 from backends.builtin.embedding_pass import EmbeddingPass
 from backends.builtin.file_pass import FilePass, Report
+from backends.builtin.flights import Idle
 from backends.builtin.identity import Cut, Present, adopt_cut
 from backends.builtin.locking import one_writer
 from backends.builtin.meta import joined, note_sync, read_meta
@@ -40,8 +41,11 @@ def run_index_job(
     embedder_for: EmbedderFor,
     report: Report = lambda progress: None,
     refresh_s: float = REFRESH_S,
+    idle: Idle = nullcontext,
 ) -> SyncReport:
     """Run one job to its end and say what it did. Synchronous; `report` hears `{phase, done, total}` after each batch.
+
+    `idle` is entered for as long as the job waits for a model outside this process.
 
     A damaged index of ours is set aside and rebuilt once. One whose notes are to be cut or embedded in another way
     goes on answering, takes up what is written every `refresh_s` seconds, and is replaced at once. Raises
@@ -49,15 +53,16 @@ def run_index_job(
     """
     started = time.monotonic()
     index = job.options.index
+    run = _Surroundings(report, refresh_s, idle)
     try:
         # A stranger's file gets no folder of ours and no lock beside it.
         owner_of(index)
         index.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with one_writer(index):
             try:
-                sync = _run(job, embedder_for, report, refresh_s)
+                sync = _run(job, embedder_for, run)
             except (*DAMAGE, _PresentDamagedError):
-                sync = _run(replace(job, damaged=True), embedder_for, report, refresh_s)
+                sync = _run(replace(job, damaged=True), embedder_for, run)
     except BrokenPipeError:
         raise  # nobody listens any more
     except (*DAMAGE, apsw.Error, OSError) as error:
@@ -128,12 +133,21 @@ _MISSING = {
 }
 
 
-def _run(job: IndexJob, embedder_for: EmbedderFor, report: Report, refresh_s: float) -> _Sync:
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """Whom a run reports to, and what it does now and then; see `run_index_job`."""
+
+    report: Report
+    refresh_s: float
+    idle: Idle
+
+
+def _run(job: IndexJob, embedder_for: EmbedderFor, around: _Surroundings) -> _Sync:
     options = job.options
     finish_exchange(options.index, options.extension_path)
     opened = open_for_writing(options.index, options.extension_path, damaged=job.damaged)
     with closing(opened.connection):
-        sync = _Sync(opened, job, report, refresh_s)
+        sync = _Sync(opened, job, around)
         sync.run(embedder_for)
     if sync.replaced:
         take_place(options.index)
@@ -143,16 +157,17 @@ def _run(job: IndexJob, embedder_for: EmbedderFor, report: Report, refresh_s: fl
 class _Sync:
     """One run over one index that is open for writing. `replaced`: its successor is whole and may take its place."""
 
-    def __init__(self, opened: Opened, job: IndexJob, report: Report, refresh_s: float) -> None:
+    def __init__(self, opened: Opened, job: IndexJob, around: _Surroundings) -> None:
         self._opened = opened
         self._connection = opened.connection
         self._job = job
-        self._report = report
-        self._refresh_s = refresh_s
-        self._refresh_at = time.monotonic() + refresh_s
+        self._report = around.report
+        self._idle = around.idle
+        self._refresh_s = around.refresh_s
+        self._refresh_at = time.monotonic() + around.refresh_s
         self._cut = Cut.of(job.options)
         self._present = Present.of(self._connection)
-        self._files = FilePass(self._connection, job.corpus, self._present.cut(self._cut), report)
+        self._files = FilePass(self._connection, job.corpus, self._present.cut(self._cut), around.report)
         self._notice: dict[str, str] | None = None
         self._unembedded: dict[str, str] | None = None
         self._embedded = 0
@@ -180,13 +195,20 @@ class _Sync:
         self._finish()
 
     def _embed(self, embedder: Embedder) -> None:
-        stage = EmbeddingPass(self._connection, embedder, self._job.options.cache_entries, has_vec=self._opened.has_vec)
+        stage = EmbeddingPass(
+            self._connection, embedder, self._job.options.cache_entries, self._opened.has_vec, self._idle
+        )
         self._embedded = stage.run(self._report)
         self._notice, self._unembedded = stage.notice, stage.refused
 
     def _build_successor(self, model: _Model) -> None:
         succession = Succession(
-            self._job, model.embedder, report=self._report, refreshing=self._refreshing, notice=model.notice
+            self._job,
+            model.embedder,
+            report=self._report,
+            refreshing=self._refreshing,
+            notice=model.notice,
+            idle=self._idle,
         )
         self.replaced = succession.build()
         self._notice, self._unembedded = succession.notice, succession.refused

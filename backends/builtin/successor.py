@@ -6,7 +6,7 @@ half made is continued as long as it is what is wanted; there is never more than
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import apsw
 from backends.builtin.embedding_cache import EmbeddingCache
 from backends.builtin.embedding_pass import EmbeddingPass
 from backends.builtin.file_pass import FilePass, Report
+from backends.builtin.flights import Idle
 from backends.builtin.identity import Cut, Present, adopt_cut, adopt_embedding
 from backends.builtin.meta import note_sync, read_meta, write_meta
 from backends.builtin.options import IndexJob
@@ -88,6 +89,7 @@ class Succession:
         report: Report,
         refreshing: Report,
         notice: dict[str, str] | None = None,
+        idle: Idle = nullcontext,
     ) -> None:
         self._job = job
         self._index = job.options.index
@@ -95,6 +97,7 @@ class Succession:
         self._cut = Cut.of(job.options)
         self._report = report
         self._refreshing = refreshing
+        self._idle = idle
         self.notice = notice
         self.embedded = 0
         self.refused: dict[str, str] = {}
@@ -147,7 +150,9 @@ class Succession:
 
     def _fill(self, opened: Opened) -> bool:
         connection, options = opened.connection, self._job.options
-        stage = self._embedder and EmbeddingPass(connection, self._embedder, options.cache_entries, opened.has_vec)
+        stage = self._embedder and EmbeddingPass(
+            connection, self._embedder, options.cache_entries, opened.has_vec, self._idle
+        )
         # Twice: what was written while the first round embedded must not be missing after the exchange.
         for report in (self._refreshing, self._report):
             files = FilePass(connection, self._job.corpus, self._cut, report)

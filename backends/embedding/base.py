@@ -93,7 +93,10 @@ class Embedder(Protocol):
 
     @property
     def concurrency(self) -> int:
-        """How many calls of `embed` may be under way at a time, each on its own thread."""
+        """How many calls of `embed` may be under way at a time, each on its own thread.
+
+        0: it computes in the caller's thread, and answers soon.
+        """
         ...
 
     def usual_spread(self, script: Script) -> Spread:

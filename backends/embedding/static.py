@@ -26,7 +26,7 @@ class StaticEmbedder:
     """Token vectors (32,000 x 256) averaged per text; about 25 MB in memory, thousands of texts a second."""
 
     batch_texts = 128
-    concurrency = 1
+    concurrency = 0
 
     def __init__(self, weights: Path, tokenizer: Path) -> None:
         from safetensors.numpy import load_file

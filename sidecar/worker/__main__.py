@@ -1,34 +1,39 @@
 """The worker's side: read a request a line, answer a line. Ends when its standard input does.
 
-Queries' embeddings are answered at once on the main thread; index jobs queue on a second one, so that a search
-never waits for a sync.
+Questions have threads of their own, so that a search never waits for a sync; index jobs take turns.
 """
 
 from __future__ import annotations
 
 import base64
 import os
-import queue
 import sys
 import threading
 from collections.abc import Callable
-from functools import lru_cache
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from typing import Any, BinaryIO
 
 import orjson
 
 from backends.base import BackendError, Failure, SyncReport
 from backends.builtin import EmbeddingSpec, IndexJob, run_index_job
-from backends.embedding import Embedder, EmbeddingUnavailableError, create
+from backends.embedding import Embedder, EmbeddingUnavailableError
 from exporter import ExportJob, ExportReport, export_sessions
+from sidecar.worker.models import Models
+from sidecar.worker.turns import Turn
 
 NICENESS = 5
 #: A query's embedding shares the interpreter with indexing; the default of 5 ms would be felt in every search.
 SWITCH_INTERVAL_S = 0.0005
+#: Questions wait for a hosted model, not for each other.
+MOST_QUESTIONS = 16
+#: So many jobs may wait for their turn or for a hosted model, and say that they are alive; one computes.
+MOST_JOBS = 64
 
 
 class Replies:
-    """Writes replies from both threads, one whole line at a time."""
+    """Writes replies from all threads, one whole line at a time."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -42,24 +47,14 @@ class Replies:
             self._stream.flush()
 
 
-_loading = threading.Lock()
-
-
-def embedder(spec: EmbeddingSpec) -> Embedder | None:
-    """The embedder of a spec, loaded once and shared by both threads."""
-    with _loading:
-        return _loaded(spec)
-
-
-@lru_cache(maxsize=4)
-def _loaded(spec: EmbeddingSpec) -> Embedder | None:
-    return create(spec)
+MODELS = Models()
+TURN = Turn()
 
 
 def embed_query(args: dict[str, Any]) -> dict[str, Any] | None:
     """A query's vector as base64 of little-endian float32 and whose it is, or None without a semantic model."""
     try:
-        model = embedder(EmbeddingSpec.from_json(args["spec"]))
+        model = MODELS.get(EmbeddingSpec.from_json(args["spec"]))
         if model is None:
             return None
         vector = model.embed_query(args["text"]).astype("<f4").tobytes()
@@ -70,29 +65,36 @@ def embed_query(args: dict[str, Any]) -> dict[str, Any] | None:
 
 def index(args: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> SyncReport:
     """Run one index job; every progress report is also a sign of life."""
-    return run_index_job(IndexJob.from_json(orjson.dumps(args)), embedder_for=embedder, report=report)
+
+    def waiting() -> None:
+        report({"phase": "waiting"})
+
+    def idle() -> AbstractContextManager[None]:
+        return TURN.given_up(waiting)
+
+    def embedder_for(spec: EmbeddingSpec) -> Embedder | None:
+        with idle():
+            return MODELS.get(spec)
+
+    job = IndexJob.from_json(orjson.dumps(args))
+    with TURN.taken(waiting):
+        return run_index_job(job, embedder_for=embedder_for, report=report, idle=idle)
 
 
 def export(args: dict[str, Any]) -> ExportReport:
     """Export one agent's transcripts."""
-    return export_sessions(ExportJob(**args))
+    with TURN.taken(lambda: None):
+        return export_sessions(ExportJob(**args))
 
 
 def serve(requests: BinaryIO, replies: Replies) -> None:
     """Answer until the requests end."""
-    jobs: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-    threading.Thread(target=_work, args=(jobs, replies), daemon=True).start()
+    questions = ThreadPoolExecutor(MOST_QUESTIONS, thread_name_prefix="question")
+    jobs = ThreadPoolExecutor(MOST_JOBS, thread_name_prefix="job")
     for line in requests:
         message = orjson.loads(line)
-        if message["op"] == "embed_query":
-            _answer(message, replies)
-        else:
-            jobs.put(message)
-
-
-def _work(jobs: queue.SimpleQueue[dict[str, Any]], replies: Replies) -> None:
-    while True:
-        _answer(jobs.get(), replies)
+        pool = questions if message["op"] == "embed_query" else jobs
+        pool.submit(_answer, message, replies)
 
 
 def _answer(message: dict[str, Any], replies: Replies) -> None:

@@ -27,6 +27,9 @@ KEYWORDS_ONLY = EmbeddingSpec(provider="none")
 class ToyEmbedder:
     """Words hashed into a few dimensions, with synonyms: small, exact, and it counts what it was asked."""
 
+    batch_texts = 128
+    concurrency = 0
+
     def usual_spread(self, script: Script) -> Spread:
         return Spread(0.1, 0.8)
 
