@@ -147,14 +147,19 @@ class Failure(StrEnum):
     MODEL_MISSING = "model_missing"
     INDEX_LOST = "index_lost"
     UNSUPPORTED_FLAGS = "unsupported_flags"
+    EMBEDDING = "embedding"
 
 
 class BackendError(Exception):
-    """An engine could not answer. `message` and `hint` never hold query or memory text."""
+    """An engine could not answer. `message` and `hint` never hold query or memory text.
 
-    def __init__(self, failure: Failure, message: str, *, hint: str = "") -> None:
+    `code` tells apart what `failure` does not, where there is more to tell; else it is the failure's own.
+    """
+
+    def __init__(self, failure: Failure, message: str, *, hint: str = "", code: str = "") -> None:
         super().__init__(message)
         self.failure = failure
+        self.code = code or str(failure)
         self.message = message
         self.hint = hint
 
@@ -170,7 +175,10 @@ class SyncRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncReport:
-    """What a sync did. `ran` is false when there was nothing to do or another writer had the turn (see `detail`)."""
+    """What a sync did. `ran` is false when there was nothing to do or another writer had the turn (see `detail`).
+
+    `embedding_failure` is the code of why the embedding provider gave no vectors, empty when it did or was not asked.
+    """
 
     engine: str
     ran: bool
@@ -179,6 +187,7 @@ class SyncReport:
     unchanged: int = 0
     embedded: int = 0
     skipped: Mapping[str, str] = field(default_factory=dict)
+    embedding_failure: str = ""
     detail: str = ""
     took_s: float = 0.0
 

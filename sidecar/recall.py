@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from backends.base import Answer, BackendError, Failure, Hit, Mode, Notice, Query, Source
+from backends.embedding import QUOTA
 from scope import Decision
 from sidecar.admission import admit, denied_json
 from sidecar.agents import Agent
@@ -153,7 +154,11 @@ def _reply(answer: Answer, memory: Memory, *, cite: bool, notices: Sequence[Noti
         "mode": answer.mode,
         "citations": memory.citations,
         **({"fallback": fallback_json(answer.fallback)} if answer.fallback else {}),
-        **({"embeddingFallback": fallback_json(answer.embedding_fallback)} if answer.embedding_fallback else {}),
+        **(
+            {"embeddingFallback": {**fallback_json(answer.embedding_fallback), "to": answer.provider}}
+            if answer.embedding_fallback
+            else {}
+        ),
         **({"pending": pending_json(answer.pending)} if answer.pending else {}),
         "notices": [notice_json(notice) for notice in (*notices, *answer.notices, *(extra if left_out else ()))],
         **({"explain": answer.explain} if answer.explain is not None else {}),
@@ -225,13 +230,30 @@ def _disabled(memory: Memory) -> dict[str, Any]:
 _ACTIONS = {Failure.TIMEOUT: "Retry; raise timeoutMs if it goes on.", Failure.LOCKED: "Retry in a moment."}
 
 
+_NO_ENGINE = "Memory search is unavailable: no engine could answer."
+_PROVIDER = "Memory search is unavailable due to an embedding/provider error."
+_PROVIDER_ACTION = "Check embedding provider configuration and retry memory_search."
+_QUOTA = "Memory search is unavailable because embedding provider quota is exhausted."
+_QUOTA_ACTION = "Top up or switch embedding provider, then retry memory_search."
+
+
 def _unavailable(memory: Memory, error: BackendError) -> dict[str, Any]:
+    warning, action = _advice(error)
     return {
         **_empty(memory, Outcome.UNAVAILABLE),
         "disabled": True,
         "unavailable": True,
         "error": error.message,
-        "reason": error.failure,
-        "warning": "Memory search is unavailable: no engine could answer.",
-        "action": error.hint or _ACTIONS.get(error.failure, "Run `qmd-sidecar status` on the host and retry."),
+        "reason": error.code,
+        "warning": warning,
+        "action": action,
     }
+
+
+def _advice(error: BackendError) -> tuple[str, str]:
+    """What an agent is to tell its user, and what can be done."""
+    if error.code == QUOTA:
+        return _QUOTA, _QUOTA_ACTION
+    if error.failure is Failure.EMBEDDING:
+        return _PROVIDER, error.hint or _PROVIDER_ACTION
+    return _NO_ENGINE, error.hint or _ACTIONS.get(error.failure, "Run `qmd-sidecar status` on the host and retry.")

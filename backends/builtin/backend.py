@@ -73,6 +73,12 @@ class BuiltinBackend:
         """`builtin`."""
         return "builtin"
 
+    @property
+    def has_vectors(self) -> bool:
+        """Whether there are vectors to search by, as far as was looked; unknown is yes where there is a file."""
+        facts = self._reader.facts
+        return facts.vectors > 0 if facts else self._reader.exists()
+
     def statistics(self) -> Statistics | None:
         """Word frequencies of the index for another engine over the same notes, None where there is no index."""
         return self._statistics if self._reader.exists() else None
@@ -82,20 +88,29 @@ class BuiltinBackend:
 
         Until the first sync has made one, the answer is empty, with `pending`; where syncs failed, it is their error.
         """
+        return await self._within_deadline(query, self._semantic)
+
+    async def search_words(self, query: Query) -> Answer:
+        """The same by words alone, as where a question cannot be embedded."""
+        return await self._within_deadline(query, False)
+
+    async def _within_deadline(self, query: Query, semantic: bool) -> Answer:
         remaining_s = query.deadline_at - time.monotonic()
         try:
             async with asyncio.timeout(max(0.0, remaining_s)):
-                return await self._search(query)
+                return await self._search(query, semantic)
         except TimeoutError as error:
             raise BackendError(Failure.TIMEOUT, "The built-in index did not answer in time.") from error
 
-    async def _search(self, query: Query) -> Answer:
+    async def _search(self, query: Query, semantic: bool) -> Answer:
         if not self._reader.exists():
             return await self._unindexed(query)
         try:
             with self._noting_readability():
-                return await self._indexed(query)
-        except BackendError:
+                return await self._indexed(query, semantic)
+        except BackendError as error:
+            if error.failure is Failure.EMBEDDING:
+                raise
             if self._had_index or self._readable or (self._sync_error is None and not self._syncing):
                 raise
             # Half made: by the sync that is under way, or by one that failed.
@@ -111,7 +126,10 @@ class BuiltinBackend:
             raise
         self._readable = True
 
-    async def _indexed(self, query: Query) -> Answer:
+    async def _indexed(self, query: Query, semantic: bool) -> Answer:
+        if not semantic:
+            words = await self._in_pool(lambda: self._legs.words(query))
+            return await self._in_pool(lambda: self._rank(query, words, None, Semantics(late=self._semantic)))
         # The question's vector comes from another process: the keyword leg runs meanwhile.
         meaning = asyncio.create_task(self._nearest(query))
         try:
@@ -159,9 +177,10 @@ class BuiltinBackend:
         return bool(semantics.vector and facts and facts.vectors and semantics.against(facts.embedding) is None)
 
     def _wants_vectors(self) -> bool:
-        """Whether a vector of the query could meet any in the index. Unknown before the first lease: ask."""
+        """Whether the query is to be embedded. What the index holds is unknown before the first lease: ask."""
         facts = self._reader.facts
-        return self._semantic and (facts is None or facts.vectors > 0)
+        # A provider that is required and cannot be used must be told, although it gave no vector yet.
+        return facts is None or facts.vectors > 0 or self._options.embedding.required
 
     def _rank(self, query: Query, words: Words, near: Near | None, semantics: Semantics) -> Answer:
         """Merge the legs' candidates, and score passages read back from the files."""

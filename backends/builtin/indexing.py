@@ -102,6 +102,7 @@ class _Model:
 
     embedder: Embedder | None = None
     notice: dict[str, str] | None = None
+    failure: str = ""
     expected: bool = False
 
     @classmethod
@@ -116,7 +117,7 @@ class _Model:
             embedder = embedder_for(spec)
         except EmbeddingUnavailableError as error:
             notice = {"code": error.code, "message": error.message, "action": error.hint}
-            return cls(notice=notice, expected=True)
+            return cls(notice=notice, failure=error.code, expected=True)
         return cls(embedder, None if embedder else _MISSING)
 
     def asks_for_successor(self, present: Present, cut: Cut) -> bool:
@@ -170,6 +171,7 @@ class _Sync:
         self._files = FilePass(self._connection, job.corpus, self._present.cut(self._cut), around.report)
         self._notice: dict[str, str] | None = None
         self._unembedded: dict[str, str] | None = None
+        self._embedding_failure = ""
         self._embedded = 0
         self.replaced = False
 
@@ -181,7 +183,7 @@ class _Sync:
             self._files.forget()
         self._files.run()
         model = _Model.of(self._job, embedder_for)
-        self._notice = model.notice
+        self._notice, self._embedding_failure = model.notice, model.failure
         if model.asks_for_successor(self._present, self._cut):
             self._finish()
             self._build_successor(model)
@@ -200,6 +202,7 @@ class _Sync:
         )
         self._embedded = stage.run(self._report)
         self._notice, self._unembedded = stage.notice, stage.refused
+        self._embedding_failure = stage.failure.code if stage.failure else ""
 
     def _build_successor(self, model: _Model) -> None:
         succession = Succession(
@@ -212,6 +215,7 @@ class _Sync:
         )
         self.replaced = succession.build()
         self._notice, self._unembedded = succession.notice, succession.refused
+        self._embedding_failure = succession.failure.code if succession.failure else ""
         self._embedded = succession.embedded
         if not self.replaced:
             self._finish()
@@ -259,6 +263,7 @@ class _Sync:
         details = [*(["index_replaced"] if self.replaced else []), *(notice["code"] for notice in notices)]
         return SyncReport(
             engine="builtin",
+            embedding_failure=self._embedding_failure,
             ran=bool(self._opened.lost or self.replaced or files.changed or files.removed or self._embedded),
             changed=files.changed,
             removed=files.removed,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from backends.base import BackendError, Notice
+from backends.base import BackendError, Failure, Notice
 from backends.builtin.options import QueryVector, Writer
 from backends.embedding import EmbeddingSpec, Vectors, resolve
 
@@ -55,7 +55,10 @@ class Questions:
         except TimeoutError:
             return Semantics(late=True)
         except BackendError as error:
-            return Semantics(late=True, notice=Notice("embedding_failed", error.message, error.hint))
+            if self._spec.required and error.failure is Failure.EMBEDDING:
+                raise
+            code = error.code if error.failure is Failure.EMBEDDING else "embedding_failed"
+            return Semantics(late=True, notice=Notice(code, error.message, error.hint))
 
     async def _vector(self, text: str, stored: Callable[[], Stored]) -> QueryVector | None:
         if not self._is_of_another(stored()):
@@ -63,8 +66,20 @@ class Questions:
             self._own = asdict(vector.identity) if vector else None
             if not self._is_of_another(stored()):
                 return vector
-        builder = stored() or {}
-        return await self._writer.embed_query(EmbeddingSpec(provider=builder["provider"], model=builder["model"]), text)
+        return await self._builders_vector(text, stored() or {})
+
+    async def _builders_vector(self, text: str, builder: Mapping[str, Any]) -> QueryVector | None:
+        """The vector by the model that an index was built with; None when it cannot be reached any more."""
+        if builder["provider"] == self._provider:
+            spec = replace(self._spec, model=builder["model"], dims=builder["dims"])
+        else:
+            spec = EmbeddingSpec(provider=builder["provider"], model=builder["model"])
+        try:
+            return await self._writer.embed_query(spec, text)
+        except BackendError as error:
+            if error.failure is Failure.EMBEDDING:
+                return None
+            raise
 
     def _is_of_another(self, stored: Stored) -> bool:
         """Whether an index was certainly built with another model than the one that is configured."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from backends.embedding.base import (
+    QUOTA,
     BatchSpec,
     Embedder,
     EmbeddingIdentity,
@@ -14,6 +15,7 @@ from backends.embedding.base import (
 from backends.embedding.choice import create, resolve
 
 __all__ = [
+    "QUOTA",
     "BatchSpec",
     "Embedder",
     "EmbeddingIdentity",

@@ -13,6 +13,9 @@ import numpy.typing as npt
 from backends.relevance import Spread
 from backends.text.scripts import Script
 
+#: The code of a provider whose account has nothing left: no retry helps.
+QUOTA = "embedding_quota"
+
 Vectors: TypeAlias = npt.NDArray[np.float32]
 
 

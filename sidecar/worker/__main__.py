@@ -27,7 +27,7 @@ NICENESS = 5
 #: A query's embedding shares the interpreter with indexing; the default of 5 ms would be felt in every search.
 SWITCH_INTERVAL_S = 0.0005
 #: Questions wait for a hosted model, not for each other.
-MOST_QUESTIONS = 16
+MOST_QUESTIONS = 64
 #: So many jobs may wait for their turn or for a hosted model, and say that they are alive; one computes.
 MOST_JOBS = 64
 
@@ -54,13 +54,13 @@ TURN = Turn()
 def embed_query(args: dict[str, Any]) -> dict[str, Any] | None:
     """A query's vector as base64 of little-endian float32 and whose it is, or None without a semantic model."""
     try:
-        model = MODELS.get(EmbeddingSpec.from_json(args["spec"]))
-        if model is None:
-            return None
-        vector = model.embed_query(args["text"]).astype("<f4").tobytes()
+        asked = MODELS.embed_query(EmbeddingSpec.from_json(args["spec"]), args["text"])
     except EmbeddingUnavailableError as error:
-        raise BackendError(Failure.MODEL_MISSING, error.message, hint=error.hint) from error
-    return {"vector": base64.b64encode(vector).decode(), "identity": model.identity}
+        raise BackendError(Failure.EMBEDDING, error.message, hint=error.hint, code=error.code) from error
+    if asked is None:
+        return None
+    vector, identity = asked
+    return {"vector": base64.b64encode(vector.astype("<f4").tobytes()).decode(), "identity": identity}
 
 
 def index(args: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> SyncReport:
@@ -108,16 +108,20 @@ def _answer(message: dict[str, Any], replies: Replies) -> None:
             case _:
                 result = index(args, lambda progress: replies.send(id=request_id, progress=progress))
     except BackendError as error:
-        replies.send(id=request_id, error={"failure": error.failure, "message": error.message, "hint": error.hint})
+        replies.send(id=request_id, error=_told(error))
     except BrokenPipeError:
         os._exit(0)
     except Exception as error:  # noqa: BLE001 - the daemon decides what a failed job means
         # The class and not the text: an exception may quote what it read.
         where = f"{type(error).__name__} in the worker"
-        replies.send(id=request_id, error={"failure": Failure.EXITED, "message": where, "hint": ""})
+        replies.send(id=request_id, error=_told(BackendError(Failure.EXITED, where)))
         sys.excepthook(type(error), error, error.__traceback__)
     else:
         replies.send(id=request_id, result=result)
+
+
+def _told(error: BackendError) -> dict[str, str]:
+    return {"failure": error.failure, "message": error.message, "hint": error.hint, "code": error.code}
 
 
 def main() -> None:

@@ -7,12 +7,21 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-from backends.embedding import Embedder, EmbeddingSpec, EmbeddingUnavailableError, create
+from backends.embedding import (
+    Embedder,
+    EmbeddingIdentity,
+    EmbeddingSpec,
+    EmbeddingUnavailableError,
+    Vectors,
+    create,
+)
 
 #: More models than agents are ever configured with; one that was not used for longest is let go.
 MOST_MODELS = 16
 #: For so long a provider that failed is not asked again: whoever asks is told the same at once.
 REST_S = 15.0
+#: So many questions may be under way at one provider that is elsewhere.
+MOST_ASKING = 8
 
 
 class Models:
@@ -30,25 +39,56 @@ class Models:
 
     def get(self, spec: EmbeddingSpec) -> Embedder | None:
         """The model of a specification, None when it comes to keywords only. Raises `EmbeddingUnavailableError`."""
+        place = self._place(spec)
+        with place.lock:
+            if place.failure and self._clock() < place.rests_until:
+                raise place.failure
+            if not place.is_loaded:
+                self._fill(place, spec)
+            return place.embedder
+
+    def embed_query(self, spec: EmbeddingSpec, text: str) -> tuple[Vectors, EmbeddingIdentity] | None:
+        """A question's vector, shape (dims,), and whose it is; None for keywords only.
+
+        Raises `EmbeddingUnavailableError`, at once when the provider has failed just now, or when it is slow and more
+        questions than `MOST_ASKING` wait for it: those of others need the threads.
+        """
+        embedder = self.get(spec)
+        if embedder is None:
+            return None
+        if embedder.concurrency == 0:
+            return embedder.embed_query(text), embedder.identity
+        place = self._place(spec)
+        if not place.asking.acquire(blocking=False):
+            raise EmbeddingUnavailableError(
+                "embedding_busy", "Too many questions wait for the embedding provider.", hint="Retry in a moment."
+            )
+        try:
+            return embedder.embed_query(text), embedder.identity
+        except EmbeddingUnavailableError as error:
+            self._give_rest(place, error)
+            raise
+        finally:
+            place.asking.release()
+
+    def _place(self, spec: EmbeddingSpec) -> _Place:
         with self._lock:
             place = self._places.setdefault(spec, _Place())
             self._places.move_to_end(spec)
             if len(self._places) > MOST_MODELS:
                 self._places.popitem(last=False)
-        with place.lock:
-            if not place.is_loaded:
-                self._fill(place, spec)
-            return place.embedder
+            return place
+
+    def _give_rest(self, place: _Place, error: EmbeddingUnavailableError) -> None:
+        # Without what it was raised from: that holds frames, and these hold texts.
+        place.failure = EmbeddingUnavailableError(error.code, error.message, hint=error.hint)
+        place.rests_until = self._clock() + REST_S
 
     def _fill(self, place: _Place, spec: EmbeddingSpec) -> None:
-        if place.failure and self._clock() < place.rests_until:
-            raise place.failure
         try:
             place.embedder = self._load(spec)
         except EmbeddingUnavailableError as error:
-            # Without what it was raised from: that holds frames, and these hold texts.
-            place.failure = EmbeddingUnavailableError(error.code, error.message, hint=error.hint)
-            place.rests_until = self._clock() + REST_S
+            self._give_rest(place, error)
             raise
         place.is_loaded, place.failure = True, None
 
@@ -62,3 +102,4 @@ class _Place:
         self.is_loaded = False
         self.failure: EmbeddingUnavailableError | None = None
         self.rests_until = 0.0
+        self.asking = threading.BoundedSemaphore(MOST_ASKING)

@@ -156,7 +156,8 @@ class Worker:
             call.reply.set_result(message["result"])
         elif "error" in message:
             error = message["error"]
-            call.reply.set_exception(BackendError(Failure(error["failure"]), error["message"], hint=error["hint"]))
+            failure = Failure(error["failure"])
+            call.reply.set_exception(BackendError(failure, error["message"], hint=error["hint"], code=error["code"]))
 
     def _lost(self, code: int) -> None:
         """The child is gone: fail what waits for it, and hold the next start back."""

@@ -135,6 +135,34 @@ def test_an_empty_list_is_always_explained(tmp_path: Path, given: Answer | Backe
     assert reply["outcome"] == outcome
 
 
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (
+            "embedding_quota",
+            (
+                "Memory search is unavailable because embedding provider quota is exhausted.",
+                "Top up or switch embedding provider, then retry memory_search.",
+            ),
+        ),
+        (
+            "embedding_key_refused",
+            (
+                "Memory search is unavailable due to an embedding/provider error.",
+                "Check embedding provider configuration and retry memory_search.",
+            ),
+        ),
+    ],
+)
+def test_a_provider_that_fails_is_told_apart_from_an_engine_that_does(
+    tmp_path: Path, code: str, said: tuple[str, str]
+) -> None:
+    """An empty account can be filled; the texts are those that agents know."""
+    reply, _ = ask(BackendError(Failure.EMBEDDING, "The provider refuses.", code=code), folder=tmp_path)
+    assert (reply["outcome"], reply["reason"]) == ("unavailable", code)
+    assert (reply["warning"], reply["action"]) == said
+
+
 @pytest.mark.parametrize("key", [GROUP, None, "", "agent:other:main", "agent:main:subagent:7"])
 def test_a_denied_key_asks_no_engine_and_learns_nothing(tmp_path: Path, key: str | None) -> None:
     """The rule is named; the engine is not touched."""

@@ -170,7 +170,7 @@ def test_a_model_that_is_gone_is_told_with_the_next_step(tmp_path: Path) -> None
         async with worker() as its:
             with pytest.raises(BackendError) as gone:
                 await its.embed_query(EmbeddingSpec(provider="bygone", model="m"), "boats")
-            assert gone.value.failure is Failure.MODEL_MISSING
+            assert (gone.value.failure, gone.value.code) == (Failure.EMBEDDING, "unknown_provider")
             assert "bygone" in gone.value.message
             assert gone.value.hint
 
