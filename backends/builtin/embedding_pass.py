@@ -14,7 +14,8 @@ import numpy as np
 from backends.builtin import vec_table
 from backends.builtin.calibration import measured, typical_line
 from backends.builtin.embedding_cache import EmbeddingCache
-from backends.builtin.flights import Batch, Flights, Idle, Row
+from backends.builtin.flights import Batch, Flights, Row
+from backends.builtin.heartbeat import Idle
 from backends.builtin.identity import adopt_embedding
 from backends.builtin.meta import publish, read_generation, read_meta, write_meta
 from backends.builtin.schema import fetch, fetch_value

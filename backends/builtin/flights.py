@@ -5,21 +5,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NotYetError
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from backends.builtin.heartbeat import Idle, awaited
 from backends.builtin.vectorizing import Made, Vectorizer
 from backends.embedding import Embedder, EmbeddingUnavailableError
 
 #: Number, digest, text and shown path of a chunk.
 Row: TypeAlias = tuple[int, str, str, str]
-#: What a thread gives up while it waits for a model elsewhere, and takes again afterwards.
-Idle: TypeAlias = Callable[[], AbstractContextManager[object]]
-
-#: Whoever watches over this process hears of it at least this often.
-HEARTBEAT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +83,7 @@ class Flights:
         return _Flight(batch, own, borrowed)
 
     def _arrived(self, flight: _Flight) -> Made:
-        with self._idle():
-            while True:
-                try:
-                    made = flight.own.result(timeout=HEARTBEAT_S)
-                    break
-                except NotYetError:
-                    self._alive()
+        made = awaited(flight.own, idle=self._idle, alive=self._alive)
         for digest in (*made.vectors, *made.refused):
             del self._flying[digest]
         for digest, other in flight.borrowed.items():

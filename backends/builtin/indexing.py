@@ -18,7 +18,7 @@ from backends.base import BackendError, Failure, SyncReport
 from backends.builtin import vec_table
 from backends.builtin.embedding_pass import EmbeddingPass
 from backends.builtin.file_pass import FilePass, Report
-from backends.builtin.flights import Idle
+from backends.builtin.heartbeat import Idle
 from backends.builtin.identity import Cut, Present, adopt_cut
 from backends.builtin.locking import one_writer
 from backends.builtin.meta import joined, note_sync, read_meta

@@ -25,6 +25,8 @@ class Step:
 STEPS: Sequence[Step] = (
     # Version 1 kept free pages for ever, and the words of deleted notes in segments that were not merged.
     Step(2, "INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')", rewrites=True),
+    # What was submitted to a provider's batch interface and is still waited for.
+    Step(3, "CREATE TABLE embedding_jobs (id TEXT PRIMARY KEY, data TEXT NOT NULL)"),
 )
 SCHEMA_VERSION = STEPS[-1].version
 #: Readers can still answer from an index of this version, until a writer has brought it up to date.

@@ -64,6 +64,7 @@ CREATE TABLE embedding_cache (
   PRIMARY KEY (provider, model, provider_key, hash)
 );
 CREATE INDEX embedding_cache_by_age ON embedding_cache(updated_at);
+CREATE TABLE embedding_jobs (id TEXT PRIMARY KEY, data TEXT NOT NULL);
 CREATE VIRTUAL TABLE chunks_fts USING fts5(
   text, id UNINDEXED, path UNINDEXED, source UNINDEXED, model UNINDEXED, start_line UNINDEXED, end_line UNINDEXED,
   content='', contentless_delete=1, contentless_unindexed=1,

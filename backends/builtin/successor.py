@@ -15,7 +15,7 @@ import apsw
 from backends.builtin.embedding_cache import EmbeddingCache
 from backends.builtin.embedding_pass import EmbeddingPass
 from backends.builtin.file_pass import FilePass, Report
-from backends.builtin.flights import Idle
+from backends.builtin.heartbeat import Idle
 from backends.builtin.identity import Cut, Present, adopt_cut, adopt_embedding
 from backends.builtin.meta import note_sync, read_meta, write_meta
 from backends.builtin.options import IndexJob

@@ -109,7 +109,7 @@ def test_a_model_that_goes_away_costs_nothing_that_it_gave() -> None:
 
 def test_a_wait_gives_up_the_turn_and_tells_that_it_is_alive(monkeypatch: pytest.MonkeyPatch) -> None:
     """The model answers only after a sign of life that came from inside the pause."""
-    monkeypatch.setattr("backends.builtin.flights.HEARTBEAT_S", 0.01)
+    monkeypatch.setattr("backends.builtin.heartbeat.HEARTBEAT_S", 0.01)
     alive, inside = threading.Event(), threading.Event()
 
     class Patient(Distant):

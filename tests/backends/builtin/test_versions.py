@@ -17,6 +17,7 @@ from tests.backends.builtin.conftest import Desk
 def as_version_1(index: Path) -> None:
     """What the first release left: the same tables in a file that cannot shrink."""
     with closing(apsw.Connection(str(index))) as connection:
+        connection.execute("DROP TABLE embedding_jobs")
         for statement in ("journal_mode = delete", "auto_vacuum = none", "user_version = 1"):
             connection.execute(f"PRAGMA {statement}").fetchall()
         connection.execute("VACUUM").fetchall()
