@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 from backends.builtin.structure import HEADING, ITEM, JOINED, PARAGRAPH, cuts
-from backends.text.graphemes import MAX_CLUSTER_CHARS, cut_after, cut_before
+from backends.text.costs import CHARS_PER_TOKEN, fitting_end, token_cost
 
 #: Stands in every index beside its chunk sizes: text that is cut differently must be cut again.
 CHUNKING_VERSION = 1
-
-_CHARS_PER_TOKEN = 4
-_WIDE = re.compile("[\u0300-\U0010ffff]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +45,10 @@ def chunk_lines(lines: Sequence[str], *, tokens: int, overlap: int) -> Iterator[
     yield from cutting.chunks(first, len(lines))
 
 
-def token_cost(line: str) -> int:
-    """About how many model tokens a line costs: four ASCII characters or one other character are one token."""
-    wide = 0 if line.isascii() else sum(map(len, _WIDE.findall(line)))
-    return wide + (len(line) - wide) // _CHARS_PER_TOKEN + 1
-
-
 def _costs(lines: Sequence[str]) -> list[int]:
     if "".join(lines).isascii():
         # `token_cost`, without a call for each of a million lines.
-        return [length // _CHARS_PER_TOKEN + 1 for length in map(len, lines)]
+        return [length // CHARS_PER_TOKEN + 1 for length in map(len, lines)]
     return [token_cost(line) for line in lines]
 
 
@@ -119,18 +109,6 @@ def _split(line: str, tokens: int) -> Iterator[str]:
     """Consecutive parts of a long line that cost at most `tokens` as far as no cluster is torn; none of a blank one."""
     at = 0 if line.strip() else len(line)
     while at < len(line):
-        end = _fitting(line, at, tokens)
+        end = fitting_end(line, at, tokens)
         yield line[at:end]
         at = end
-
-
-def _fitting(line: str, at: int, tokens: int) -> int:
-    end = min(len(line), at + tokens * _CHARS_PER_TOKEN)
-    while end - at > 1 and token_cost(line[at:end]) > tokens:
-        end = at + (end - at) * 3 // 4
-    if end == len(line):
-        return end
-    # Clusters are looked for from `at` on: in a line of flags, telling pairs apart from its beginning takes for ever.
-    part = line[at : end + MAX_CLUSTER_CHARS + 1]
-    space = part.rfind(" ", (end - at) // 2, end - at)
-    return at + (cut_before(part, space + 1 if space > 0 else end - at) or cut_after(part, end - at))

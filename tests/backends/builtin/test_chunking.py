@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.builtin.chunking import Chunk, chunk_lines, token_cost
+from backends.builtin.chunking import Chunk, chunk_lines
+from backends.text.costs import token_cost
 from backends.text.graphemes import MAX_CLUSTER_CHARS, is_boundary
 
 #: Lines of every sort that cutting tells apart, and lines too long for a small chunk.

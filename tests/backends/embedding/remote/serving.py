@@ -74,7 +74,7 @@ Mischief: TypeAlias = Callable[[Asked, Speech], Answer | None]
 
 
 class Provider:
-    """A running server. `asked` holds what came, oldest first; `script` what goes wrong next, `always` what stays wrong.
+    """A running server. `asked` holds what came, `script` what goes wrong next, `always` what stays wrong.
 
     Both are looked at for each request that asks for vectors: the first of `script` is used up, then each of `always`
     is tried until one gives an answer.
@@ -128,7 +128,7 @@ def serving(speech: Speech) -> Iterator[Provider]:
 
 
 def vector_of(text: str, dims: int) -> Rows:
-    """The vector that every provider here gives a text, shape (dims,), not of unit length; shorter ones are its head."""
+    """The vector that every provider here gives a text, shape (dims,), not of unit length; a short one heads a long."""
     seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
     return np.random.default_rng(seed).standard_normal(dims).astype(np.float32)
 
@@ -245,7 +245,7 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         self._send(provider.reply(Asked(self.command, self.path, headers, body)), provider.stopped)
 
-    do_GET = do_POST
+    do_GET = do_POST  # noqa: N815
 
     def _send(self, answer: Answer, stopped: threading.Event) -> None:
         self.close_connection = self.close_connection or answer.hangs_up or answer.drips
