@@ -20,14 +20,17 @@ def create(spec: EmbeddingSpec) -> Embedder | None:
     provider = resolve(spec)
     if provider == "none":
         return None
-    try:
-        load = _PROVIDERS[provider]
-    except KeyError:
-        known = ", ".join(["auto", *sorted(_PROVIDERS), "none"])
-        raise EmbeddingUnavailableError(
-            "unknown_provider", f"There is no embedding provider {provider!r}.", hint=f"Known: {known}."
-        ) from None
-    return load()
+    if provider in _PROVIDERS:
+        return _PROVIDERS[provider]()
+    # Loaded for those who want it: with a model of one's own nothing goes over the network.
+    from backends.embedding.remote.brands import BRANDS, create_remote, is_remote
+
+    if is_remote(spec):
+        return create_remote(spec)
+    known = ", ".join(["auto", *sorted({*_PROVIDERS, *BRANDS}), "none"])
+    raise EmbeddingUnavailableError(
+        "unknown_provider", f"There is no embedding provider {provider!r}.", hint=f"Known: {known}."
+    )
 
 
 def resolve(spec: EmbeddingSpec) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from backends.embedding.base import EmbeddingIdentity, EmbeddingUnavailableError, Vectors
+from backends.embedding.units import unit_rows
 from backends.relevance import Spread
 from backends.text.scripts import Script
 
@@ -50,9 +51,7 @@ class StaticEmbedder:
         ):
             if encoding.ids:
                 row[:] = self._table[encoding.ids].mean(axis=0)
-        norms = np.linalg.norm(rows, axis=1, keepdims=True)
-        np.divide(rows, norms, out=rows, where=norms > 0)
-        return rows
+        return unit_rows(rows)
 
     def embed_query(self, text: str) -> Vectors:
         """The unit vector of a question, shape (256,)."""

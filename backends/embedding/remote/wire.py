@@ -36,6 +36,9 @@ class Reply:
 #: Sends one request and waits for its reply, whatever its status. Raises `RefusedError` when none comes.
 Send: TypeAlias = Callable[[Request], Reply]
 
+#: The same within so many seconds, from the first byte sent to the last one read.
+SendWithin: TypeAlias = Callable[[Request, float], Reply]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:

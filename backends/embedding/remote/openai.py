@@ -1,0 +1,88 @@
+"""The API of OpenAI's embeddings, which most other servers speak too.
+
+Read from the SDK `openai` 3.57.0 on PyPI (`types/embedding_create_params.py`, `resources/embeddings.py`): POST
+`{base}/embeddings` with `model`, `input`, `dimensions`, `encoding_format`; a reply lists `data[].{index, embedding}`,
+in base64 a string of little-endian float32. At most 2048 texts of 8192 tokens, and 300,000 tokens in all.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import numpy as np
+import orjson
+
+from backends.embedding.base import Side, Vectors
+from backends.embedding.remote.replies import json_object, matrix
+from backends.embedding.remote.wire import Limits, RefusedError, Reply, Request, Trouble
+
+_PATH = "/embeddings"
+
+
+class OpenAIWire:
+    """One model behind `{base_url}/embeddings`.
+
+    `packed` asks for base64: a quarter of the bytes, but not every server that speaks this API knows it. `dims` goes
+    out as `dimensions`, the input types as `input_type`; what is None is not sent, since some servers refuse it.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        model: str,
+        limits: Limits,
+        packed: bool = False,
+        dims: int | None = None,
+        query_input_type: str | None = None,
+        document_input_type: str | None = None,
+    ) -> None:
+        self._url = endpoint(base_url, _PATH)
+        self.limits = limits
+        self._body = {"model": model, "encoding_format": "base64" if packed else "float"}
+        self._dims = {"dimensions": dims} if dims else {}
+        self._input_types = {Side.QUERY: query_input_type, Side.DOCUMENT: document_input_type}
+
+    def request(self, texts: Sequence[str], side: Side) -> Request:
+        """The request for the vectors of texts."""
+        input_type = self._input_types[side]
+        typed = {"input_type": input_type} if input_type else {}
+        body = orjson.dumps({**self._body, **self._dims, **typed, "input": list(texts)})
+        return Request(self._url, body, {"content-type": "application/json"})
+
+    def vectors(self, reply: Reply, count: int) -> Vectors:
+        """The rows in the order of the texts, shape (count, dims). Raises `RefusedError(REPLY)`."""
+        items = json_object(reply).get("data")
+        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+            raise RefusedError(Trouble.REPLY, "no list `data`")
+        return matrix([_numbers(item.get("embedding")) for item in _ordered(items)], count)
+
+
+def endpoint(base_url: str, path: str) -> str:
+    """The address of a path below a base URL that may end with a slash, with that path already, or have a query."""
+    parts = urlsplit(base_url)
+    base = parts.path.rstrip("/").removesuffix(path)
+    return urlunsplit(parts._replace(path=base + path))
+
+
+def _ordered(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Items by their `index`. Some servers give none, or 0 to all, and keep the order of the texts."""
+    indexes = [item.get("index") for item in items]
+    if all(not index for index in indexes):
+        return items
+    if not all(isinstance(index, int) for index in indexes) or len(set(indexes)) < len(indexes):
+        raise RefusedError(Trouble.REPLY, "indexes that do not tell the order")
+    return sorted(items, key=lambda item: int(item["index"]))
+
+
+def _numbers(embedding: Any) -> Any:
+    if not isinstance(embedding, str):
+        return embedding
+    try:
+        return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4")
+    except (binascii.Error, ValueError):
+        raise RefusedError(Trouble.REPLY, "no vector in base64") from None
