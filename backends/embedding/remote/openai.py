@@ -7,18 +7,14 @@ in base64 a string of little-endian float32. At most 2048 texts of 8192 tokens, 
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-import numpy as np
 import orjson
 
 from backends.embedding.base import Side, Vectors
-from backends.embedding.remote.replies import json_object, matrix
-from backends.embedding.remote.wire import Limits, RefusedError, Reply, Request, Trouble
+from backends.embedding.remote.rows import indexed_rows, parsed
+from backends.embedding.remote.wire import Limits, Reply, Request
 
 _PATH = "/embeddings"
 
@@ -56,10 +52,7 @@ class OpenAIWire:
 
     def vectors(self, reply: Reply, count: int) -> Vectors:
         """The rows in the order of the texts, shape (count, dims). Raises `RefusedError(REPLY)`."""
-        items = json_object(reply).get("data")
-        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-            raise RefusedError(Trouble.REPLY, "no list `data`")
-        return matrix([_numbers(item.get("embedding")) for item in _ordered(items)], count)
+        return indexed_rows(parsed(reply).get("data"), count)
 
 
 def endpoint(base_url: str, path: str) -> str:
@@ -67,22 +60,3 @@ def endpoint(base_url: str, path: str) -> str:
     parts = urlsplit(base_url)
     base = parts.path.rstrip("/").removesuffix(path)
     return urlunsplit(parts._replace(path=base + path))
-
-
-def _ordered(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Items by their `index`. Some servers give none, or 0 to all, and keep the order of the texts."""
-    indexes = [item.get("index") for item in items]
-    if all(not index for index in indexes):
-        return items
-    if not all(isinstance(index, int) for index in indexes) or len(set(indexes)) < len(indexes):
-        raise RefusedError(Trouble.REPLY, "indexes that do not tell the order")
-    return sorted(items, key=lambda item: int(item["index"]))
-
-
-def _numbers(embedding: Any) -> Any:
-    if not isinstance(embedding, str):
-        return embedding
-    try:
-        return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4")
-    except (binascii.Error, ValueError):
-        raise RefusedError(Trouble.REPLY, "no vector in base64") from None

@@ -238,6 +238,8 @@ def floats(rows: Rows) -> Sequence[list[float]]:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Headers and body go out apart: without this each reply waits for an acknowledgement that the client delays.
+    disable_nagle_algorithm = True
 
     def do_POST(self) -> None:
         provider: Provider = self.server.provider  # type: ignore[attr-defined]
