@@ -70,7 +70,7 @@ class GeminiWire:
             raise RefusedError(Trouble.MODEL, "a model for texts only")
         if not mime.startswith(_MEDIA):
             raise RefusedError(Trouble.TEXT, "neither image nor audio")
-        return self._batch([{"inlineData": {"mimeType": mime, "data": b64encode(data).decode()}}], {})
+        return self._batch([{"inline_data": {"mime_type": mime, "data": b64encode(data).decode()}}], {})
 
     def vectors(self, reply: Reply, count: int) -> Vectors:
         """The rows of a successful reply, shape (count, dims). Raises `RefusedError(REPLY)`."""

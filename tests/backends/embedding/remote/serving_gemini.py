@@ -26,7 +26,7 @@ class GeminiSpeech:
 
 
 def _joined(parts: list[dict[str, Any]]) -> str:
-    return "".join(part["text"] if "text" in part else part["inlineData"]["data"] for part in parts)
+    return "".join(part["text"] if "text" in part else part["inline_data"]["data"] for part in parts)
 
 
 def refuses_large_batches(asked: Asked, speech: GeminiSpeech) -> Answer | None:

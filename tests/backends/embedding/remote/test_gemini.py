@@ -128,7 +128,7 @@ def test_an_image_or_a_recording_becomes_one_vector(mime: str) -> None:
     wire = wire_for(EmbeddingSpec(model=SECOND, dims=768))
     request = wire.media_request(mime, b"\x89\x00")
     encoded = base64.b64encode(b"\x89\x00").decode()
-    part = {"inlineData": {"mimeType": mime, "data": encoded}}
+    part = {"inline_data": {"mime_type": mime, "data": encoded}}
     assert sent(request) == [{"model": f"models/{SECOND}", "content": {"parts": [part]}, "outputDimensionality": 768}]
     reply = reply_of(provider_of(GeminiSpeech()), request)
     assert np.array_equal(wire.vectors(reply, 1), [vector_of(encoded, 768)])
