@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -25,6 +25,8 @@ from backends.embedding.remote.wire import Limits, RefusedError, Reply, Request,
 
 MODEL = "gemini-embedding-001"
 BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
+# The tokens of a whole batch are not documented here; these are the limit of the same models at Vertex AI.
+LIMITS = Limits(texts=100, tokens=20_000, text_tokens=2048)
 
 _OWNER = re.compile(r"^(models|gemini|google)/")
 _SECOND = re.compile(r"gemini-embedding-2\b")
@@ -32,8 +34,6 @@ _SECOND_DIMS = (768, 1536, 3072)
 _FIRST_DIMS = range(128, 3073)
 _TASKS = {Side.QUERY: "RETRIEVAL_QUERY", Side.DOCUMENT: "RETRIEVAL_DOCUMENT"}
 _MEDIA = ("image/", "audio/")
-# The tokens of a whole batch are not documented here; this is the limit of the same models at Vertex AI.
-_BATCH_TOKENS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class GeminiWire:
     @property
     def limits(self) -> Limits:
         """What one batch may hold."""
-        return Limits(texts=100, tokens=_BATCH_TOKENS, text_tokens=8192 if self.reads_media else 2048)
+        return replace(LIMITS, text_tokens=8192) if _is_second(self.model) else LIMITS
 
     @property
     def reads_media(self) -> bool:
@@ -109,10 +109,11 @@ def _is_second(model: str) -> bool:
 
 
 def _check_dims(model: str, dims: int | None) -> None:
-    lengths: Sequence[int] = _SECOND_DIMS if _is_second(model) else _FIRST_DIMS
-    if dims is None or dims in lengths:
+    second = _is_second(model)
+    lengths: Sequence[int] = _SECOND_DIMS if second else _FIRST_DIMS
+    if dims is None or dims in lengths or (model != MODEL and not second):
         return
-    named = "768, 1536 or 3072" if _is_second(model) else "128 to 3072"
+    named = "768, 1536 or 3072" if second else "128 to 3072"
     raise EmbeddingUnavailableError(
         "dims_unsupported",
         f"{model} gives no vectors of {dims} numbers.",

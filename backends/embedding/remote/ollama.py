@@ -22,10 +22,11 @@ from backends.embedding.remote.wire import Limits, RefusedError, Reply, Request,
 MODEL = "nomic-embed-text"
 BASE_URL = "http://127.0.0.1:11434"
 
+# Nothing is documented. A model on one's own processor needs seconds for each text, and a call must end in time.
+LIMITS = Limits(texts=16, tokens=8192, text_tokens=8192)
+
 _PATH = "/api/embed"
 _OLDER_PATH = "/api/embeddings"
-# Nothing is documented. A model on one's own processor needs seconds for each text, and a call must end in time.
-_LIMITS = Limits(texts=16, tokens=8192, text_tokens=8192)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class OllamaWire:
     @property
     def limits(self) -> Limits:
         """What one request holds. Texts longer than the model reads are cut by the server."""
-        return _LIMITS
+        return LIMITS
 
     def request(self, texts: Sequence[str], side: Side) -> Request:
         """The request for the vectors of texts, without credentials."""

@@ -9,7 +9,7 @@ embedding is a string of little-endian float32. A request takes 1000 texts.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import orjson
 
@@ -19,17 +19,16 @@ from backends.embedding.remote.wire import Limits, Reply, Request
 
 MODEL = "voyage-4-large"
 BASE_URL = "https://api.voyageai.com/v1"
+LIMITS = Limits(texts=1000, tokens=120_000, text_tokens=32_000)
 
 # Keys of MongoDB Atlas begin with this and are known at its own address only.
 _ATLAS_KEY = "al-"
 _ATLAS_URL = "https://ai.mongodb.com/v1"
 _INPUT_TYPES = {Side.QUERY: "query", Side.DOCUMENT: "document"}
-_TEXTS = 1000
 _DIMS = (256, 512, 1024, 2048)
 _OF_ANY_LENGTH = frozenset(
     {"voyage-4-large", "voyage-4", "voyage-4-lite", "voyage-3-large", "voyage-3.5", "voyage-3.5-lite", "voyage-code-3"}
 )
-_DEFAULT_TOKENS = 120_000
 #: How many tokens all texts of a request may have, where it is more than for the large models.
 _TOKENS = {
     "voyage-4-lite": 1_000_000,
@@ -38,7 +37,6 @@ _TOKENS = {
     "voyage-3.5": 320_000,
     "voyage-2": 320_000,
 }
-_DEFAULT_TEXT_TOKENS = 32_000
 #: How many tokens of one text a model reads, where it is less than usual.
 _TEXT_TOKENS = {"voyage-law-2": 16_000, "voyage-code-2": 16_000, "voyage-large-2": 16_000, "voyage-2": 4_000}
 
@@ -55,10 +53,10 @@ class VoyageWire:
     @property
     def limits(self) -> Limits:
         """What one request may hold."""
-        return Limits(
-            texts=_TEXTS,
-            tokens=_TOKENS.get(self.model, _DEFAULT_TOKENS),
-            text_tokens=_TEXT_TOKENS.get(self.model, _DEFAULT_TEXT_TOKENS),
+        return replace(
+            LIMITS,
+            tokens=_TOKENS.get(self.model, LIMITS.tokens),
+            text_tokens=_TEXT_TOKENS.get(self.model, LIMITS.text_tokens),
         )
 
     def request(self, texts: Sequence[str], side: Side) -> Request:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from tests.backends.embedding.remote.serving import Answer, Asked, Rows, floats, json_answer
@@ -9,14 +10,17 @@ from tests.backends.embedding.remote.serving import Answer, Asked, Rows, floats,
 MAX_REQUESTS = 100
 
 
+@dataclass(frozen=True)
 class GeminiSpeech:
-    """Batches of contents, of which each becomes one vector; a part that is no text counts as its base64."""
+    """Batches of contents, each with one vector of `length` numbers unless it asks for others; media count as base64."""
+
+    length: int = 3072
 
     def texts(self, asked: Asked) -> list[str]:
         return [_joined(request["content"]["parts"]) for request in asked.json["requests"]]
 
     def dims(self, asked: Asked) -> int:
-        return int(asked.json["requests"][0].get("outputDimensionality", 3072))
+        return int(asked.json["requests"][0].get("outputDimensionality", self.length))
 
     def answer(self, asked: Asked, rows: Rows) -> Answer:
         return json_answer({"embeddings": [{"values": row} for row in floats(rows)]})
@@ -44,3 +48,12 @@ def refuses_key(asked: Asked, speech: GeminiSpeech) -> Answer:
     return json_answer(
         {"error": {"code": 400, "message": told, "status": "INVALID_ARGUMENT", "details": [reason]}}, 400
     )
+
+
+def used_up_quota(asked: Asked, speech: GeminiSpeech) -> Answer:
+    """Refuse for want of quota until the next day."""
+    violation = {"quotaId": "EmbedContentRequestsPerDayPerProjectPerModel-FreeTier"}
+    failure = {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [violation]}
+    told = "You exceeded your current quota, please check your plan and billing details."
+    said = {"code": 429, "message": told, "status": "RESOURCE_EXHAUSTED", "details": [failure]}
+    return json_answer({"error": said}, 429)

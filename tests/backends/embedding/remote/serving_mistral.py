@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tests.backends.embedding.remote.serving import Answer, Asked, Rows, floats, json_answer
 
 MAX_TEXTS = 256
 
 
+@dataclass(frozen=True)
 class MistralSpeech:
-    """The API of OpenAI's embeddings, but with `output_dimension` and errors of its own."""
+    """The API of OpenAI's embeddings with errors of its own, and `output_dimension` for other than `length` numbers."""
+
+    length: int = 1024
 
     def texts(self, asked: Asked) -> list[str]:
         texts = asked.json["input"]
         return [texts] if isinstance(texts, str) else list(texts)
 
     def dims(self, asked: Asked) -> int:
-        return int(asked.json.get("output_dimension") or 1024)
+        return int(asked.json.get("output_dimension") or self.length)
 
     def answer(self, asked: Asked, rows: Rows) -> Answer:
         data = [{"object": "embedding", "embedding": row, "index": at} for at, row in enumerate(floats(rows))]

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tests.backends.embedding.remote.serving import Answer, Asked, Rows, floats, json_answer
 
 PATH = "/api/embed"
 OLDER_PATH = "/api/embeddings"
 
 
+@dataclass(frozen=True)
 class OllamaSpeech:
-    """Several texts by one path, and one by the older path."""
+    """Several texts by one path and one by the older; vectors of `length` numbers unless the request says otherwise."""
+
+    length: int = 768
 
     def texts(self, asked: Asked) -> list[str]:
         texts = asked.json["prompt"] if asked.path == OLDER_PATH else asked.json["input"]
         return [texts] if isinstance(texts, str) else list(texts)
 
     def dims(self, asked: Asked) -> int:
-        return int(asked.json.get("dimensions") or 768)
+        return int(asked.json.get("dimensions") or self.length)
 
     def answer(self, asked: Asked, rows: Rows) -> Answer:
         vectors = floats(rows)

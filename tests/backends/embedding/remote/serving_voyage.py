@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import dataclass
 
 import numpy as np
 
 from tests.backends.embedding.remote.serving import Answer, Asked, Rows, floats, json_answer
 
 
+@dataclass(frozen=True)
 class VoyageSpeech:
-    """Vectors with their index, as base64 where that is asked for."""
+    """Vectors with their index, in base64 if asked for, of `length` numbers unless the request says otherwise."""
+
+    length: int = 1024
 
     def texts(self, asked: Asked) -> list[str]:
         texts = asked.json["input"]
         return [texts] if isinstance(texts, str) else list(texts)
 
     def dims(self, asked: Asked) -> int:
-        return int(asked.json.get("output_dimension") or 1024)
+        return int(asked.json.get("output_dimension") or self.length)
 
     def answer(self, asked: Asked, rows: Rows) -> Answer:
         packed = asked.json.get("encoding_format") == "base64"
