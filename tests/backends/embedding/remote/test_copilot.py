@@ -151,6 +151,7 @@ def test_threads_that_start_together_exchange_once(github: GitHub) -> None:
     [
         "http://api.githubcopilot.com",
         "https://githubcopilot.com.evil.example",
+        "https://api.githubcopilot.com.evil.example",
         "https://evilgithubcopilot.com",
         "https://evil.example/api.githubcopilot.com",
         "https://evil.example#.githubcopilot.com",
