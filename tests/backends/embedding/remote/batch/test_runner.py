@@ -145,6 +145,12 @@ def test_every_text_gets_its_own_unit_vector(world: World) -> None:
     assert world.store.kept == {}
 
 
+def test_a_result_told_twice_or_of_another_text_is_not_given_on(openai: World) -> None:
+    """One result for each text of the job."""
+    openai.provider.strange = True
+    assert sorted(result.digest for result in openai.runner().run(TEXTS)) == sorted(TEXTS)
+
+
 def test_every_request_is_signed(world: World) -> None:
     world.run()
     assert {came.headers.get("authorization") for came in world.provider.server.came} == {"Bearer first"}
