@@ -187,6 +187,8 @@ def _target(spec: EmbeddingSpec, brand: Brand) -> Target:
     base_url = spec.base_url or brand.base_url
     if base_url is None:
         raise _lacking(spec, "has no base URL", "Set `memorySearch.remote.baseUrl`.")
+    if base_url and not _is_address(base_url):
+        raise _lacking(spec, "has a base URL that is none", "Write it as https://host/path.")
     return Target(spec, model, base_url, brand.limits)
 
 
@@ -206,6 +208,14 @@ def _over_the_network() -> SendWithin:
 def _spread(model: str) -> Spread:
     name = model.rpartition("/")[2]
     return next((spread for begin, spread in _SPREADS if name.startswith(begin)), _USUAL_SPREAD)
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _is_secret(name: str) -> bool:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -80,9 +82,9 @@ class Provider:
     is tried until one gives an answer.
     """
 
-    def __init__(self, speech: Speech, port: int) -> None:
+    def __init__(self, speech: Speech, url: str) -> None:
         self.speech = speech
-        self.url = f"http://127.0.0.1:{port}"
+        self.url = url
         self.asked: list[Asked] = []
         self.script: list[Mischief] = []
         self.always: list[Mischief] = []
@@ -110,11 +112,14 @@ class Provider:
 
 
 @contextmanager
-def serving(speech: Speech) -> Iterator[Provider]:
-    """Serve one API on a free port of loopback until the block ends."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    server.daemon_threads = True
-    provider = Provider(speech, server.server_address[1])
+def serving(speech: Speech, certificate: Path | None = None) -> Iterator[Provider]:
+    """Serve one API on a free port of loopback until the block ends; over TLS with a certificate and its key."""
+    server = _Server(("127.0.0.1", 0), _Handler)
+    if certificate:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    provider = Provider(speech, f"http{'s' if certificate else ''}://127.0.0.1:{server.server_address[1]}")
     server.provider = provider  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
@@ -234,6 +239,13 @@ def json_answer(value: object, status: int = 200) -> Answer:
 def floats(rows: Rows) -> Sequence[list[float]]:
     """Rows as lists of numbers, for a reply of JSON."""
     return [[float(number) for number in row] for row in rows]
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of clients that hang up, or do not trust the certificate."""
 
 
 class _Handler(BaseHTTPRequestHandler):
