@@ -25,6 +25,11 @@ class EmbeddingCache:
         self._key = identity.provider, identity.model, f"{identity.dims}:{identity.key}"
         self._most_entries = most_entries
 
+    @property
+    def is_on(self) -> bool:
+        """Whether anything is kept."""
+        return self._most_entries > 0
+
     def known(self, digests: set[str]) -> dict[str, bytes]:
         """Vectors by digest, of those that are there."""
         if not self._most_entries:

@@ -12,6 +12,7 @@ import apsw
 import numpy as np
 
 from backends.builtin import vec_table
+from backends.builtin.batch_jobs import Batching, BatchJobs
 from backends.builtin.calibration import measured, typical_line
 from backends.builtin.embedding_cache import EmbeddingCache
 from backends.builtin.flights import Batch, Flights, Row
@@ -50,12 +51,16 @@ class EmbeddingPass:
         self._idle = idle
         self.refused: dict[str, str] = {}
         self.failure: EmbeddingUnavailableError | None = None
+        self._at_work = False
 
     @property
     def notice(self) -> dict[str, str] | None:
         """What a search must know of the last run; None when every chunk has its vector."""
         if self.failure:
             return {"code": self.failure.code, "message": self.failure.message, "action": self.failure.hint}
+        if self._at_work:
+            message = "The provider works on batch jobs; new notes are found by their words until these end."
+            return {"code": "embedding_batch", "message": message, "action": "Nothing: each sync looks for results."}
         if self.refused:
             message = f"Parts of {len(self.refused)} notes could not be embedded; they are found by their words."
             return {"code": "embedding_partial", "message": message, "action": "See `skipped` in the status."}
@@ -68,9 +73,10 @@ class EmbeddingPass:
             vec_table.align(self._connection, self._identity.dims)
         else:
             vec_table.leave(self._connection)
-        self.refused, self.failure = {}, None
+        self.refused, self.failure, self._at_work = {}, None, False
         embedded = 0
         try:
+            self._run_jobs(report)
             for count in self._landed(report):
                 embedded += count
             if embedded or read_meta(self._connection).get("spreads") is None:
@@ -81,6 +87,17 @@ class EmbeddingPass:
             self._cache.trim()
         return embedded
 
+    def _run_jobs(self, report: Callable[[dict[str, Any]], None]) -> None:
+        """Let the provider's batch interface fill the cache, where it is to be used."""
+        # Their vectors come by way of the cache.
+        if not (self._cache.is_on and isinstance(self._embedder, Batching)):
+            return
+        jobs = BatchJobs(
+            self._connection, self._cache, self._embedder, idle=self._idle, alive=lambda: report({"phase": "batch"})
+        )
+        jobs.run()
+        self._at_work = jobs.waiting
+
     def _landed(self, report: Callable[[dict[str, Any]], None]) -> Iterator[int]:
         """How many chunks of each batch got a vector."""
         total = fetch_value(self._connection, "SELECT count(*) FROM chunks WHERE stamp = 0")
@@ -89,12 +106,17 @@ class EmbeddingPass:
         def alive() -> None:
             report({"phase": "vectors", "done": seen, "total": total})
 
-        flights = Flights(self._embedder, idle=self._idle, alive=alive)
-        for batch, made in flights.land(self._known_in(self._missing())):
+        for batch, made in self._embedded(self._known_in(self._missing()), alive):
             yield self._store(batch, made)
             keep_log_short(self._connection)
             seen += len(batch.rows)
             alive()
+
+    def _embedded(self, batches: Iterator[Batch], alive: Callable[[], None]) -> Iterator[tuple[Batch, Made]]:
+        if self._at_work:
+            # What was not known is being paid for already.
+            return ((batch, Made()) for batch in batches)
+        return Flights(self._embedder, idle=self._idle, alive=alive).land(batches)
 
     def _known_in(self, batches: Iterable[Sequence[Row]]) -> Iterator[Batch]:
         for rows in batches:

@@ -1,0 +1,181 @@
+"""Many texts go to the provider as jobs: their vectors come into the index, once, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from backends.builtin import batch_jobs
+from backends.embedding.remote.batch.runner import BatchGivenUp, JobStore
+from backends.embedding.remote.batch.wire import Job, Result
+from tests.backends.builtin.conftest import Desk, ToyEmbedder
+
+
+class Provider:
+    """Jobs of one provider: each holds the texts of one run. They end when `done`, and outlive whoever submitted."""
+
+    def __init__(self) -> None:
+        self.submitted: list[dict[str, str]] = []
+        self.done = True
+        self.refuses: str = ""
+        self.broken = False
+
+
+class Jobs:
+    """The runner's part, without the protocol: submits once, gives results when the job is done."""
+
+    def __init__(self, provider: Provider, store: JobStore, toy: ToyEmbedder) -> None:
+        self.provider, self.store, self.toy = provider, store, toy
+
+    def run(self, texts: Mapping[str, str]) -> Iterator[Result]:
+        if self.provider.broken:
+            raise BatchGivenUp
+        waiting = self.store.load()
+        if not waiting:
+            self.provider.submitted.append(dict(texts))
+            waiting = [Job(f"job-{len(self.provider.submitted)}", "k", tuple(texts), 0.0)]
+            self.store.save(waiting[0])
+        if not self.provider.done:
+            return
+        for job in waiting:
+            for digest in job.digests:
+                text = self.provider.submitted[int(job.id[4:]) - 1][digest]
+                if self.provider.refuses and self.provider.refuses in text:
+                    yield Result(digest, refused="too long")
+                else:
+                    yield Result(digest, vector=ToyEmbedder.embed(self.toy, [text])[0])
+            self.store.forget(job)
+
+
+class ByJobs(ToyEmbedder):
+    """A model with a batch interface; `texts` are those of direct calls."""
+
+    def __init__(self, provider: Provider) -> None:
+        super().__init__()
+        self.provider = provider
+        self.quiet = ToyEmbedder()
+        self.off = False
+
+    def jobs(self, store: JobStore, sleep: Callable[[float], None]) -> Any:
+        return None if self.off else Jobs(self.provider, store, self.quiet)
+
+    def gave_up(self) -> None:
+        self.off = True
+
+
+@pytest.fixture
+def provider(monkeypatch: pytest.MonkeyPatch) -> Provider:
+    monkeypatch.setattr(batch_jobs, "FEWEST_TEXTS", 5)
+    return Provider()
+
+
+def filled(make_desk: Callable[..., Desk], model: ToyEmbedder, notes: int = 12, **options: Any) -> Desk:
+    desk = make_desk(model, **options)
+    for number in range(notes):
+        desk.write(f"memory/{number}.md", f"# Note\n\nmy car number {number}\n")
+    return desk
+
+
+def measured(model: ToyEmbedder) -> bool:
+    """Whether direct calls were made for nothing but the lines that are measured."""
+    return all("\n" not in text.strip() for text in model.texts)
+
+
+def test_many_texts_go_as_a_job_and_their_vectors_are_the_same(
+    make_desk: Callable[..., Desk], provider: Provider
+) -> None:
+    """No chunk is embedded by a direct call."""
+    desk = filled(make_desk, model := ByJobs(provider))
+    assert desk.sync().embedded == 12
+    assert [len(texts) for texts in provider.submitted] == [12]
+    assert measured(model)
+    assert desk.answer("automobile number 3").hits[0].vector_score is not None
+
+
+def test_few_texts_do_not_wait_for_a_job(make_desk: Callable[..., Desk], provider: Provider) -> None:
+    """Somebody has just written them."""
+    desk = filled(make_desk, ByJobs(provider), notes=4)
+    assert desk.sync().embedded == 4
+    assert provider.submitted == []
+
+
+def test_a_job_that_goes_on_is_waited_for_by_later_syncs_and_paid_once(
+    make_desk: Callable[..., Desk], provider: Provider
+) -> None:
+    """Meanwhile words find the notes, the notice says why, and no direct call is made beside it."""
+    provider.done = False
+    desk = filled(make_desk, model := ByJobs(provider))
+    for _ in range(3):
+        assert desk.sync().embedded == 0
+        assert [notice.code for notice in desk.backend.status().notices] == ["embedding_batch"]
+    assert desk.paths("car")
+    assert model.texts == []
+    provider.done = True
+    desk.writer.embedder = another = ByJobs(provider)
+    assert desk.sync().embedded == 12
+    assert (len(provider.submitted), measured(another), desk.backend.status().notices) == (1, True, ())
+
+
+def test_what_a_job_gave_is_kept_before_the_job_is_forgotten(
+    make_desk: Callable[..., Desk], provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kill right after the provider's results came costs none of them."""
+
+    class Killed(BaseException):
+        pass
+
+    forget = batch_jobs.IndexJobStore.forget
+
+    def killed(store: batch_jobs.IndexJobStore, job: Job) -> None:
+        forget(store, job)
+        raise Killed
+
+    desk = filled(make_desk, ByJobs(provider))
+    monkeypatch.setattr(batch_jobs.IndexJobStore, "forget", killed)
+    with pytest.raises(Killed):
+        desk.run()
+    monkeypatch.undo()
+    assert desk.sync().embedded == 12
+    assert len(provider.submitted) == 1
+
+
+def test_what_a_job_refuses_is_tried_directly_and_not_as_a_job_again(
+    make_desk: Callable[..., Desk], provider: Provider
+) -> None:
+    """The rest is not held up."""
+    provider.refuses = "number 7"
+    desk = filled(make_desk, model := ByJobs(provider))
+    assert desk.sync().embedded == 12
+    assert len(provider.submitted) == 1
+    assert ["number 7" in text for text in model.texts if "# Note" in text] == [True]
+
+
+def test_jobs_that_do_not_work_give_way_to_direct_calls(make_desk: Callable[..., Desk], provider: Provider) -> None:
+    """For the life of the model."""
+    provider.broken = True
+    desk = filled(make_desk, model := ByJobs(provider))
+    assert desk.sync().embedded == 12
+    assert model.off
+
+
+def test_without_a_cache_there_is_no_place_for_results_and_no_job(
+    make_desk: Callable[..., Desk], provider: Provider
+) -> None:
+    """Texts are embedded directly."""
+    desk = filled(make_desk, ByJobs(provider), cache_entries=0)
+    assert desk.sync().embedded == 12
+    assert provider.submitted == []
+
+
+def test_a_vector_of_a_job_is_the_one_that_a_direct_call_gives(
+    make_desk: Callable[..., Desk], provider: Provider
+) -> None:
+    """Bit by bit."""
+    by_jobs, direct = filled(make_desk, ByJobs(provider)), filled(make_desk, ToyEmbedder())
+    by_jobs.sync()
+    direct.sync()
+    scores = [[hit.vector_score for hit in desk.answer("automobile number 3").hits] for desk in (by_jobs, direct)]
+    assert np.allclose(*scores)
