@@ -14,6 +14,8 @@ from backends.embedding.remote.wire import RefusedError, Reply, Request, Trouble
 
 MAX_REPLY_BYTES = 256 * 1024 * 1024
 _CONNECT_TIMEOUT_S = 10.0
+# A proxy could not reach what runs on this machine, and must not see what is said to it.
+_DIRECT = {f"all://{host}": None for host in ("localhost", "127.0.0.1", "[::1]")}
 
 # Its lines at these levels hold addresses and headers.
 for _name in ("httpx", "httpcore"):
@@ -73,7 +75,7 @@ def _client() -> httpx.Client:
 
 def _new_client() -> httpx.Client:
     try:
-        return httpx.Client(verify=_trusted())
+        return httpx.Client(verify=_trusted(), mounts=_DIRECT)
     except (ImportError, ValueError, OSError) as error:
         detail = f"the proxy or certificates of the environment cannot be used ({type(error).__name__})"
         raise RefusedError(Trouble.NETWORK, detail) from None

@@ -14,8 +14,9 @@ import pytest
 
 from backends.embedding import EmbeddingSpec, EmbeddingUnavailableError, create
 from backends.embedding.remote.brands import APIS, BRANDS, create_remote
-from backends.embedding.remote.credentials import HeaderKey, bearer
-from backends.embedding.remote.wire import Reply, Request
+from backends.embedding.remote.credentials import bearer, google_key
+from backends.embedding.remote.retrying import LONGEST_ASKED_S
+from backends.embedding.remote.wire import RefusedError, Reply, Request, Trouble
 from backends.text.scripts import Script
 from tests.backends.embedding.remote import serving
 from tests.backends.embedding.remote.conftest import Desk
@@ -78,9 +79,6 @@ def test_a_server_that_is_not_there_is_unreachable() -> None:
 
 
 def _nobody(request: Request, timeout_s: float) -> Reply:
-    from backends.embedding.remote.retrying import LONGEST_ASKED_S
-    from backends.embedding.remote.wire import RefusedError, Trouble
-
     # A pause that is not begun, so that the test waits for none.
     raise RefusedError(Trouble.NETWORK, "ConnectionRefusedError", retry_after_s=LONGEST_ASKED_S + 1)
 
@@ -130,9 +128,11 @@ def test_a_header_of_the_configuration_wins_over_the_key() -> None:
     own = Request("http://x", headers={"Authorization": "Basic abc"})
     assert bearer("key").signed(own, _never) is own
     assert bearer("").signed(Request("http://x"), _never).headers == {}
-    assert HeaderKey("key", "x-goog-api-key", "").signed(Request("http://x"), _never).headers == {
-        "x-goog-api-key": "key"
-    }
+
+
+def test_googles_key_goes_into_a_header_of_its_own() -> None:
+    """As it is."""
+    assert google_key("key").signed(Request("http://x"), _never).headers == {"x-goog-api-key": "key"}
 
 
 def _never(request: Request) -> Reply:

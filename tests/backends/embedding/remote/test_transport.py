@@ -165,6 +165,12 @@ def test_a_proxy_of_the_environment_is_used(provider: Provider) -> None:
     assert provider.asked[0].headers["host"] == "provider.invalid"
 
 
+def test_no_proxy_is_used_for_this_machine(provider: Provider) -> None:
+    """It could not reach a server on loopback, and has no business with it."""
+    provider.always.append(lambda asked, speech: Answer(204))
+    assert asked_elsewhere(provider.url, HTTP_PROXY=f"http://127.0.0.1:{closed_port()}") == "204"
+
+
 def test_a_proxy_that_cannot_be_used_is_named_without_its_password() -> None:
     """It is neither a crash nor a secret in the log."""
     told = asked_elsewhere("http://provider.invalid/", HTTP_PROXY="gopher://me:hunter2@proxy.invalid")
