@@ -16,13 +16,15 @@ import numpy as np
 
 from backends.embedding.base import BatchSpec
 from backends.embedding.remote.batch.wire import BatchWire, Job, Phase, Result, State
+from backends.embedding.remote.refusals import judge
 from backends.embedding.remote.wire import Credentials, RefusedError, Reply, Request, Send, Trouble
 
 _LONGEST_PAUSE_S = 300.0
 _FAILURES = 2
-#: Results of a job are read into memory: 4,000 of 3,072 floats are 66 MB as base64.
-_JOB_TEXTS = 4_000
-_PASSING = frozenset({Trouble.RATE, Trouble.SERVER, Trouble.NETWORK, Trouble.TIMEOUT})
+#: Results of a job are read into memory: 1,000 vectors of 3,072 numbers in decimal digits take 290 MB while parsed.
+_JOB_TEXTS = 1_000
+#: A page of a proxy, or half a file, among them: the job is paid for, and its next reply may be whole.
+_PASSING = frozenset({Trouble.RATE, Trouble.SERVER, Trouble.NETWORK, Trouble.TIMEOUT, Trouble.REPLY})
 #: No job and no direct call would fare better.
 _HOPELESS = frozenset({Trouble.KEY, Trouble.QUOTA})
 
@@ -50,7 +52,7 @@ class BatchGivenUp(Exception):  # noqa: N818
 class BatchRunner:
     """The jobs of one model. `key` tells them apart from those of others in the store.
 
-    `judge` reads a reply without success. `clock` gives Unix seconds.
+    `clock` gives Unix seconds.
     """
 
     def __init__(
@@ -58,7 +60,6 @@ class BatchRunner:
         wire: BatchWire,
         credentials: Credentials,
         send: Send,
-        judge: Callable[[Reply], RefusedError],
         store: JobStore,
         *,
         key: str,
@@ -67,7 +68,7 @@ class BatchRunner:
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._wire, self._credentials, self._send, self._judge, self._store = wire, credentials, send, judge, store
+        self._wire, self._credentials, self._send, self._store = wire, credentials, send, store
         self._key, self._spec, self._clock, self._sleep = key, spec, clock, sleep
         self._job_texts = min(job_texts, wire.limits.requests)
         self._failures = 0
@@ -196,7 +197,7 @@ class BatchRunner:
         if reply.status == 401 and self._credentials.renewed():
             reply = self._send(self._credentials.signed(request, self._send))
         if not 200 <= reply.status < 300:
-            raise self._judge(reply)
+            raise judge(reply)
         return reply
 
 
@@ -208,5 +209,7 @@ def _take(left: dict[str, str], digests: Sequence[str]) -> None:
 def _unit(result: Result) -> Result:
     if result.vector is None:
         return result
-    norm = float(np.linalg.norm(result.vector))
-    return replace(result, vector=result.vector / np.float32(norm)) if norm else result
+    norm = np.linalg.norm(result.vector)
+    if not np.isfinite(norm):
+        return Result(result.digest, refused="no finite numbers")
+    return replace(result, vector=result.vector / norm) if norm else result

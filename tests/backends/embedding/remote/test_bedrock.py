@@ -14,7 +14,8 @@ import orjson
 import pytest
 
 from backends.embedding.base import EmbeddingSpec, EmbeddingUnavailableError, Side
-from backends.embedding.remote import bedrock
+from backends.embedding.remote import bedrock, transport
+from backends.embedding.remote.exchange import Exchange
 from backends.embedding.remote.wire import RefusedError, Reply, Trouble
 from tests.backends.embedding.remote.loopback import Came, said, send, served, unreachable
 
@@ -94,6 +95,20 @@ def test_a_signature_holds_for_the_request_as_it_arrives() -> None:
     assert carried == computed
     assert "/eu-central-1/bedrock/aws4_request" in came.headers["authorization"]
     assert came.headers["x-amz-security-token"] == "session/token=="
+
+
+@pytest.mark.usefixtures("keys")
+def test_a_signature_outlives_the_transport() -> None:
+    """No part of what is signed is written in another way on its way out."""
+    pytest.importorskip("botocore")
+    with served(lambda came: said(TITAN)) as server:
+        spec = EmbeddingSpec(provider="bedrock", base_url=server.url, headers=(("X-Team", "memory"),))
+        wire, credentials = bedrock.wire_for(spec, REGION), bedrock.credentials_for(spec, REGION)
+        exchange = Exchange(wire=wire, credentials=credentials, send=transport.send, headers=dict(spec.headers))
+        assert exchange.ask(["où est la clé ?"], Side.QUERY).tolist() == [[3.0, 4.0]]
+    (came,) = server.came
+    assert len(set(signature_of(came))) == 1
+    assert came.headers["x-team"] == "memory"
 
 
 @pytest.mark.usefixtures("keys")
