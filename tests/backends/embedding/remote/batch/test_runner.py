@@ -95,7 +95,7 @@ class World:
     time: Time = field(default_factory=Time)
     credentials: Key = field(default_factory=Key)
 
-    def runner(self, *, spec: BatchSpec | None = None, job_texts: int = 2000, key: str = "k") -> BatchRunner:
+    def runner(self, *, spec: BatchSpec | None = None, job_texts: int = 1000, key: str = "k") -> BatchRunner:
         """A runner such as a new process has."""
         return BatchRunner(
             self.wired(self.provider.server.url),
