@@ -12,7 +12,7 @@ MAX_REQUESTS = 100
 
 @dataclass(frozen=True)
 class GeminiSpeech:
-    """Batches of contents, each with one vector of `length` numbers unless it asks for others; media count as base64."""
+    """Batches of contents, each with one vector of `length` numbers unless it asks for others; media are base64."""
 
     length: int = 3072
 
