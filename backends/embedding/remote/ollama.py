@@ -22,8 +22,8 @@ from backends.embedding.remote.wire import Limits, RefusedError, Reply, Request,
 MODEL = "nomic-embed-text"
 BASE_URL = "http://127.0.0.1:11434"
 
-# Nothing is documented. A model on one's own processor needs seconds for each text, and a call must end in time.
-LIMITS = Limits(texts=16, tokens=8192, text_tokens=8192)
+# Nothing is documented. A model on one's own processor takes its time for every token, and a call must end in time.
+LIMITS = Limits(texts=32, tokens=8192, text_tokens=8192)
 
 _PATH = "/api/embed"
 _OLDER_PATH = "/api/embeddings"
