@@ -41,6 +41,7 @@ def test_base64_is_read_as_little_endian_float32() -> None:
         [[1.0], [[1.0]]],
         [[1.0], [10**400]],
         [[1.0], "not base64!"],
+        [[1.0], "AAC!APw=="],
         [[1.0], "é"],
         [[1.0], base64.b64encode(b"12345").decode()],
     ],
