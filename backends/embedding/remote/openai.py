@@ -23,7 +23,7 @@ class OpenAIWire:
     """One model behind `{base_url}/embeddings`.
 
     `packed` asks for base64: a quarter of the bytes, but not every server that speaks this API knows it. `dims` goes
-    out as `dimensions`, the input types as `input_type`; what is None is not sent, since some servers refuse it.
+    out as `dims_name`, the input types as `input_type`; what is None is not sent, since some servers refuse it.
     """
 
     def __init__(
@@ -34,13 +34,14 @@ class OpenAIWire:
         limits: Limits,
         packed: bool = False,
         dims: int | None = None,
+        dims_name: str = "dimensions",
         query_input_type: str | None = None,
         document_input_type: str | None = None,
     ) -> None:
         self._url = endpoint(base_url, _PATH)
         self.limits = limits
         self._body = {"model": model, "encoding_format": "base64" if packed else "float"}
-        self._dims = {"dimensions": dims} if dims else {}
+        self._dims = {dims_name: dims} if dims else {}
         self._input_types = {Side.QUERY: query_input_type, Side.DOCUMENT: document_input_type}
 
     def request(self, texts: Sequence[str], side: Side) -> Request:

@@ -22,7 +22,6 @@ def test_texts_are_sent_with_their_side_and_asked_for_in_base64(side: Side, inpu
         "model": "voyage-4-large",
         "input": ["one", "two"],
         "input_type": input_type,
-        "truncation": True,
         "encoding_format": "base64",
     }
 
