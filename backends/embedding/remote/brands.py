@@ -1,7 +1,9 @@
 """Which providers there are behind HTTP, and what each needs: the table that a new one is added to.
 
 Checked against: the SDK `openai` 3.57.0 (see `openai.py`), docs.deepinfra.com/api-reference/openai-embeddings-1 (1024
-texts, float and base64), lmstudio.ai/docs/text-embeddings (port 1234; it answers a wish for base64 with numbers).
+texts, float and base64), lmstudio.ai/docs/text-embeddings (port 1234; it answers a wish for base64 with numbers), the
+SDK `mistralai` 3.7.0 (`output_dimension`; it reads numbers only) and Mistral's refusals of more than 256 texts ("Too
+many inputs in request") and of more tokens ("Max is 16384").
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from urllib.parse import urlsplit, urlunsplit
 import orjson
 
 from backends.embedding.base import EmbeddingSpec, EmbeddingUnavailableError
-from backends.embedding.remote.credentials import bearer
+from backends.embedding.remote import gemini, ollama, voyage
+from backends.embedding.remote.credentials import bearer, google_key
 from backends.embedding.remote.embedder import Profile, RemoteEmbedder
 from backends.embedding.remote.exchange import Exchange, Timeouts
 from backends.embedding.remote.openai import OpenAIWire
@@ -36,7 +39,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brand:
-    """One provider. `model` and `base_url` None must be given by the configuration; "" needs none."""
+    """One provider. `model` and `base_url` None must be given by the configuration; "" needs none.
+
+    `sending` adapts how requests are sent where servers of several versions are to be spoken to.
+    """
 
     wire: Callable[[Target], Wire]
     credentials: Callable[[EmbeddingSpec], Credentials]
@@ -46,13 +52,18 @@ class Brand:
     needs_key: bool = True
     concurrency: int = 4
     documents_timeout_s: float = 120.0
+    sending: Callable[[SendWithin], SendWithin] = lambda send: send
 
 
 def _bearer(spec: EmbeddingSpec) -> Credentials:
     return bearer(spec.api_key)
 
 
-def _openai(target: Target, *, packed: bool) -> Wire:
+def _google(spec: EmbeddingSpec) -> Credentials:
+    return google_key(spec.api_key)
+
+
+def _openai(target: Target, *, packed: bool, dims_name: str = "dimensions") -> Wire:
     spec = target.spec
     return OpenAIWire(
         base_url=target.base_url,
@@ -60,6 +71,7 @@ def _openai(target: Target, *, packed: bool) -> Wire:
         limits=target.limits,
         packed=packed,
         dims=spec.dims,
+        dims_name=dims_name,
         query_input_type=spec.query_input_type,
         document_input_type=spec.document_input_type,
     )
@@ -80,6 +92,37 @@ BRANDS: Mapping[str, Brand] = {
         limits=Limits(texts=2048, tokens=300_000),
         model="text-embedding-3-small",
         base_url="https://api.openai.com/v1",
+    ),
+    "gemini": Brand(
+        wire=lambda target: gemini.wire_for(target.spec),
+        credentials=_google,
+        limits=gemini.LIMITS,
+        model=gemini.MODEL,
+        base_url=gemini.BASE_URL,
+    ),
+    "voyage": Brand(
+        wire=lambda target: voyage.wire_for(target.spec),
+        credentials=_bearer,
+        limits=voyage.LIMITS,
+        model=voyage.MODEL,
+        base_url=voyage.BASE_URL,
+    ),
+    "mistral": Brand(
+        wire=partial(_openai, packed=False, dims_name="output_dimension"),
+        credentials=_bearer,
+        limits=Limits(texts=256, tokens=16_000),
+        model="mistral-embed",
+        base_url="https://api.mistral.ai/v1",
+    ),
+    "ollama": Brand(
+        wire=lambda target: ollama.wire_for(target.spec),
+        credentials=_bearer,
+        limits=ollama.LIMITS,
+        model=ollama.MODEL,
+        base_url=ollama.BASE_URL,
+        needs_key=False,
+        concurrency=1,
+        sending=ollama.EitherVersion,
     ),
     "deepinfra": Brand(
         wire=partial(_openai, packed=True),
@@ -143,7 +186,7 @@ def create_remote(
     exchange = Exchange(
         wire=brand.wire(target),
         credentials=brand.credentials(spec),
-        send=send or _over_the_network(),
+        send=brand.sending(send or _over_the_network()),
         headers=dict(spec.headers),
         timeouts=Timeouts(documents_s=brand.documents_timeout_s),
         patience=patience or Patience(),

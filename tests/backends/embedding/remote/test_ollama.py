@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import orjson
 import pytest
 
 from backends.embedding.base import EmbeddingSpec, Side
+from backends.embedding.remote.brands import create_remote
 from backends.embedding.remote.ollama import EitherVersion, wire_for
 from backends.embedding.remote.wire import RefusedError, Reply, Request, Trouble
-from tests.backends.embedding.remote.serving import Provider, drops_last, refuses_text, vector_of
+from tests.backends.embedding.remote.serving import (
+    Provider,
+    drops_last,
+    refuses_text,
+    serving,
+    unit_of,
+    vector_of,
+)
 from tests.backends.embedding.remote.serving_ollama import (
     OLDER_PATH,
     PATH,
@@ -139,3 +148,10 @@ def test_all_texts_for_an_older_server_share_the_time_of_one_request() -> None:
         send(wire_for(PLAIN).request(TEXTS, Side.DOCUMENT), 60)
     assert refused.value.trouble is Trouble.TIMEOUT
     assert [asked.path for asked in provider.asked] == [PATH, OLDER_PATH]
+
+
+def test_an_older_server_is_used_like_any_other() -> None:
+    with serving(OllamaSpeech(length=24)) as provider:
+        provider.always.append(is_older)
+        model = create_remote(replace(PLAIN, base_url=provider.url))
+        np.testing.assert_allclose(model.embed(TEXTS), [unit_of(text, 24) for text in TEXTS], atol=1e-6)
