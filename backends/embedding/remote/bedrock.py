@@ -20,6 +20,7 @@ from urllib.parse import quote
 import orjson
 
 from backends.embedding.base import EmbeddingSpec, EmbeddingUnavailableError, Side, Vectors
+from backends.embedding.remote.credentials import bearer
 from backends.embedding.remote.rows import at, parsed, rows
 from backends.embedding.remote.wire import Credentials, Limits, RefusedError, Reply, Request, Send, Trouble, Wire
 
@@ -164,7 +165,7 @@ def credentials_for(spec: EmbeddingSpec, environ: Mapping[str, str] = os.environ
     Raises `EmbeddingUnavailableError` when signatures are needed and botocore is not installed.
     """
     token = spec.api_key or environ.get("AWS_BEARER_TOKEN_BEDROCK", "")
-    return _ApiKey(token) if token else Signature(region_of(spec, environ))
+    return bearer(token) if token else Signature(region_of(spec, environ))
 
 
 def region_of(spec: EmbeddingSpec, environ: Mapping[str, str] = os.environ) -> str:
@@ -215,19 +216,6 @@ def _session() -> Any:
     from botocore.session import get_session
 
     return get_session()
-
-
-@dataclass(frozen=True, slots=True)
-class _ApiKey:
-    token: str = field(repr=False)
-
-    def signed(self, request: Request, send: Send) -> Request:
-        """The request with the key as a bearer token."""
-        return replace(request, headers={**request.headers, "authorization": f"Bearer {self.token}"})
-
-    def renewed(self) -> bool:
-        """A key is used as it is."""
-        return False
 
 
 class Signature:

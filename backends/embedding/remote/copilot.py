@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from backends.embedding.base import EmbeddingSpec, EmbeddingUnavailableError
+from backends.embedding.remote.refusals import judge
 from backends.embedding.remote.rows import at, parsed
 from backends.embedding.remote.wire import RefusedError, Reply, Request, Send, Trouble
 
@@ -152,17 +153,14 @@ def _api_of(given: Mapping[str, object]) -> str:
 
 def _successful(reply: Reply) -> Reply:
     """The reply of an exchange or a list of models, when it succeeded. Raises `RefusedError`."""
-    if reply.status == 200:
+    if 200 <= reply.status < 300:
         return reply
-    detail = f"Copilot answered {reply.status}"
+    refused = judge(reply)
     # GitHub says with 403, too, that an account asks too often.
-    if reply.status == 429 or reply.headers.get("x-ratelimit-remaining") == "0":
-        after = reply.headers.get("retry-after", "")
-        raise RefusedError(Trouble.RATE, detail, retry_after_s=float(after) if after.isdecimal() else None)
-    if reply.status >= 500:
-        raise RefusedError(Trouble.SERVER, detail)
+    if reply.headers.get("x-ratelimit-remaining") == "0":
+        raise RefusedError(Trouble.RATE, refused.detail, retry_after_s=refused.retry_after_s)
     # 404 is how GitHub refuses a token that may not see Copilot.
-    raise RefusedError(Trouble.KEY if reply.status in (401, 403, 404) else Trouble.REQUEST, detail)
+    raise RefusedError(Trouble.KEY, refused.detail) if reply.status == 404 else refused
 
 
 def _embedding_models(reply: Reply) -> list[str]:

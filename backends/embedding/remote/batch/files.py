@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 import secrets
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import orjson
 
-from backends.embedding.base import Vectors
 from backends.embedding.remote.batch.wire import BatchLimits, Phase, Result, State
 from backends.embedding.remote.rows import at, parsed, rows
 from backends.embedding.remote.wire import RefusedError, Reply, Request, Trouble
@@ -109,22 +105,8 @@ def _result(line: Mapping[str, Any]) -> Result | None:
     if not isinstance(digest, str):
         raise RefusedError(Trouble.REPLY, "a result without custom_id")
     if status == 200:
-        return Result(digest, _vector(at(line, "response", "body", "data", 0, "embedding")))
+        return Result(digest, rows([at(line, "response", "body", "data", 0, "embedding")], 1)[0])
     if status not in _LASTING_STATUSES:
         return None
     code = str(at(line, "response", "body", "error", "code") or "")
     return Result(digest, refused=f"status {status}, {code}" if _CODE.fullmatch(code) else f"status {status}")
-
-
-def _vector(raw: object) -> Vectors:
-    """A vector as a list of numbers, or as their bytes in base64."""
-    if not isinstance(raw, str):
-        vector: Vectors = rows([raw], 1)[0]
-        return vector
-    try:
-        decoded = np.frombuffer(base64.b64decode(raw, validate=True), dtype="<f4").astype(np.float32)
-    except (binascii.Error, ValueError) as malformed:
-        raise RefusedError(Trouble.REPLY, "a vector that is not base64 of floats") from malformed
-    if not decoded.size or not np.isfinite(decoded).all():
-        raise RefusedError(Trouble.REPLY, "an empty vector, or no finite numbers")
-    return decoded

@@ -219,6 +219,14 @@ def test_a_refused_exchange_says_what_is_wrong_and_quotes_nothing(
     assert "gho_secret" not in str(refused.value)
 
 
+def test_an_account_that_asks_too_often_is_told_apart_from_a_refused_key() -> None:
+    """GitHub answers 403 to both, and tells by a header."""
+    limited = Reply(403, b"{}", {"x-ratelimit-remaining": "0", "retry-after": "30"})
+    with pytest.raises(RefusedError) as refused:
+        CopilotCredentials(SPEC, {}).signed(ASKED, lambda _: limited)
+    assert (refused.value.trouble, refused.value.retry_after_s) == (Trouble.RATE, 30.0)
+
+
 @pytest.mark.parametrize(
     ("spec", "environ", "token"),
     [

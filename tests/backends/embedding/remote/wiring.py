@@ -10,7 +10,7 @@ from tests.backends.embedding.remote.serving import Asked, Mischief, Provider, S
 
 def provider_of(speech: Speech, *always: Mischief) -> Provider:
     """A provider that listens on no port, with what is always wrong with it."""
-    provider = Provider(speech, port=0)
+    provider = Provider(speech, "http://127.0.0.1:0")
     provider.always.extend(always)
     return provider
 

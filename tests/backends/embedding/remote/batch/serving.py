@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import orjson
 
-from backends.embedding.remote.wire import RefusedError, Reply, Trouble
 from tests.backends.embedding.remote.loopback import Came, Loopback, said, served
 
 #: The state of a job at its n-th poll, counted from 0.
@@ -75,7 +74,7 @@ class Provider:
     """Answers as the APIs do. `refused`: texts that get an error of their own, with a status and a code.
 
     `undone`: texts that a job never came to. `statuses`: by method and start of a path, what is refused next.
-    `strange`: files tell every result twice, and one that nobody asked for.
+    `broken`: texts whose vectors hold a null. `strange`: files tell every result twice, and one that nobody asked for.
     """
 
     script: list[Fate] = field(default_factory=lambda: [at_once])
@@ -84,6 +83,7 @@ class Provider:
     statuses: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
     jobs: list[Submitted] = field(default_factory=list)
+    broken: set[str] = field(default_factory=set)
     base64: bool = False
     strange: bool = False
     server: Loopback = field(default_factory=lambda: Loopback(""))
@@ -153,6 +153,8 @@ class Provider:
         return done, failed
 
     def _embedding(self, text: str) -> object:
+        if text in self.broken:
+            return [1.0, None, 2.0]
         if not self.base64:
             return vector(text)
         return base64.b64encode(np.array(vector(text), dtype="<f4").tobytes()).decode()
@@ -202,9 +204,3 @@ def uploaded(came: Came) -> bytes:
     payload = parts["file"].get_payload(decode=True)
     assert isinstance(payload, bytes)
     return payload
-
-
-def judge(reply: Reply) -> RefusedError:
-    """What a status means."""
-    troubles = {401: Trouble.KEY, 429: Trouble.RATE, 503: Trouble.SERVER}
-    return RefusedError(troubles.get(reply.status, Trouble.REQUEST), f"status {reply.status}")

@@ -22,7 +22,6 @@ from tests.backends.embedding.remote.batch.serving import (
     Provider,
     after,
     at_once,
-    judge,
     never,
     provided,
     vector,
@@ -101,7 +100,6 @@ class World:
             self.wired(self.provider.server.url),
             self.credentials,
             send,
-            judge,
             self.store,
             key=key,
             spec=spec or BatchSpec(),
@@ -218,6 +216,13 @@ def test_a_text_that_is_refused_says_why_and_the_others_have_vectors(world: Worl
     assert len(world.provider.jobs) == 1
 
 
+def test_a_vector_that_is_none_costs_one_text_only(openai: World) -> None:
+    openai.provider.broken = {"three"}
+    results = openai.run()
+    assert results["d2"].refused == "no finite numbers"
+    assert results["d1"].vector is not None
+
+
 def test_a_text_that_failed_in_passing_is_tried_again(openai: World) -> None:
     """A status of overload says nothing of the text."""
     openai.provider.refused = {"three": (429, "rate_limit_exceeded")}
@@ -289,6 +294,13 @@ def test_a_job_taken_up_after_its_time_is_still_asked_once(openai: World) -> Non
 @pytest.mark.parametrize("start", ["/batches/", "/files/"])
 def test_passing_troubles_while_polling_or_downloading_cost_no_job(openai: World, start: str) -> None:
     openai.provider.statuses = {("GET", start): [503, 429, 503]}
+    assert openai.run().keys() == TEXTS.keys()
+    assert len(openai.provider.jobs) == 1
+
+
+def test_results_that_make_no_sense_are_downloaded_again(openai: World) -> None:
+    """Half a file, or a page of a proxy."""
+    openai.provider.statuses = {("GET", "/files/"): [200]}
     assert openai.run().keys() == TEXTS.keys()
     assert len(openai.provider.jobs) == 1
 

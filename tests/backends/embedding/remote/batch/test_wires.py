@@ -137,10 +137,6 @@ def test_results_of_gemini_are_found_where_operations_have_them(name: str, place
         (OPENAI, b'{"custom_id": "d", "response": {"status_code": 200, "body": {}}}'),
         (OPENAI, b'{"custom_id": "d", "response": {"status_code": 200, "body": {"data": [{"embedding": "AAA"}]}}}'),
         (OPENAI, b'{"custom_id": "d", "response": {"status_code": 200, "body": {"data": [{"embedding": ""}]}}}'),
-        (
-            OPENAI,
-            b'{"custom_id": "d", "response": {"status_code": 200, "body": {"data": [{"embedding": "AADAfw=="}]}}}',
-        ),
         (GEMINI, b'{"response": {"inlinedResponses": {"inlinedResponses": [{"response": {}}]}}}'),
         (GEMINI, b'{"response": {"inlinedResponses": {"inlinedResponses": [{"metadata": {"key": "d"}}]}}}'),
     ],
