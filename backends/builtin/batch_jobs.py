@@ -13,7 +13,7 @@ import orjson
 from backends.builtin.embedding_cache import EmbeddingCache
 from backends.builtin.heartbeat import Idle, awaited
 from backends.builtin.schema import fetch
-from backends.embedding.remote.batch.runner import BatchGivenUp, BatchRunner, JobStore
+from backends.embedding.remote.batch.runner import BatchGivenUp, JobStore
 from backends.embedding.remote.batch.wire import Job, Result
 
 #: Fewer are embedded by direct calls: a job may take a day, and somebody has just written a note.
@@ -23,11 +23,19 @@ MOST_TEXTS = 20_000
 MOST_RESULTS = 200
 
 
+class JobRunner(Protocol):
+    """Runs jobs; see `BatchRunner.run`."""
+
+    def run(self, texts: Mapping[str, str]) -> Iterator[Result]:
+        """The vectors of texts by digest. Raises `BatchGivenUp` and `EmbeddingUnavailableError`."""
+        ...
+
+
 @runtime_checkable
 class Batching(Protocol):
     """An embedder that may have a batch interface."""
 
-    def jobs(self, store: JobStore, sleep: Callable[[float], None]) -> BatchRunner | None:
+    def jobs(self, store: JobStore, sleep: Callable[[float], None]) -> JobRunner | None:
         """What runs its jobs; None when it has none, or they are not wanted, or did not work here before."""
         ...
 

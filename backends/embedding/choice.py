@@ -23,7 +23,8 @@ def create(spec: EmbeddingSpec) -> Embedder | None:
     if provider in _PROVIDERS:
         return _PROVIDERS[provider]()
     # Loaded for those who want it: with a model of one's own nothing goes over the network.
-    from backends.embedding.remote.brands import BRANDS, create_remote, is_remote
+    from backends.embedding.remote.brands import BRANDS
+    from backends.embedding.remote.creation import create_remote, is_remote
 
     if is_remote(spec):
         return create_remote(spec)

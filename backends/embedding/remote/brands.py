@@ -1,30 +1,27 @@
 """Which providers there are behind HTTP, and what each needs: the table that a new one is added to.
 
 Checked against: the SDK `openai` 3.57.0 (see `openai.py`), docs.deepinfra.com/api-reference/openai-embeddings-1 (1024
-texts, float and base64), lmstudio.ai/docs/text-embeddings (port 1234; it answers a wish for base64 with numbers), the
+texts, float and base64), lmstudio.ai/docs/text-embeddings (port 1234; public reports have a wish for base64 come back garbled), the
 SDK `mistralai` 3.7.0 (`output_dimension`; it reads numbers only) and Mistral's refusals of more than 256 texts ("Too
 many inputs in request") and of more tokens ("Max is 16384").
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from urllib.parse import urlsplit, urlunsplit
 
-import orjson
-
-from backends.embedding.base import EmbeddingSpec, EmbeddingUnavailableError
-from backends.embedding.remote import gemini, ollama, voyage
+from backends.embedding.base import EmbeddingSpec, Side
+from backends.embedding.remote import bedrock, copilot, gemini, ollama, voyage
+from backends.embedding.remote.batch.gemini import GeminiBatches
+from backends.embedding.remote.batch.openai import openai_batches
+from backends.embedding.remote.batch.voyage import voyage_batches
+from backends.embedding.remote.batch.wire import BatchWire
 from backends.embedding.remote.credentials import bearer, google_key
-from backends.embedding.remote.embedder import Profile, RemoteEmbedder
-from backends.embedding.remote.exchange import Exchange, Timeouts
 from backends.embedding.remote.openai import OpenAIWire
-from backends.embedding.remote.retrying import Patience
-from backends.embedding.remote.wire import Credentials, Limits, SendWithin, Wire
-from backends.relevance import Spread
+from backends.embedding.remote.prefixes import prefix
+from backends.embedding.remote.wire import Credentials, Limits, Send, SendWithin, Wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +38,8 @@ class Target:
 class Brand:
     """One provider. `model` and `base_url` None must be given by the configuration; "" needs none.
 
-    `sending` adapts how requests are sent where servers of several versions are to be spoken to.
+    `sending` adapts how requests are sent where servers of several versions are to be spoken to; `discover` asks the
+    account for its model where none is configured; `batches` is the provider's batch interface.
     """
 
     wire: Callable[[Target], Wire]
@@ -53,6 +51,8 @@ class Brand:
     concurrency: int = 4
     documents_timeout_s: float = 120.0
     sending: Callable[[SendWithin], SendWithin] = lambda send: send
+    discover: Callable[[Credentials, Send], str] | None = None
+    batches: Callable[[Target], BatchWire] | None = None
 
 
 def _bearer(spec: EmbeddingSpec) -> Credentials:
@@ -61,6 +61,33 @@ def _bearer(spec: EmbeddingSpec) -> Credentials:
 
 def _google(spec: EmbeddingSpec) -> Credentials:
     return google_key(spec.api_key)
+
+
+def _copilot(spec: EmbeddingSpec) -> copilot.CopilotCredentials:
+    return copilot.CopilotCredentials(spec)
+
+
+def _copilot_model(credentials: Credentials, send: Send) -> str:
+    assert isinstance(credentials, copilot.CopilotCredentials)
+    return credentials.model(send)
+
+
+def _gemini_batches(target: Target) -> BatchWire:
+    wire = gemini.wire_for(target.spec)
+    return GeminiBatches(
+        wire.model,
+        wire.base_url,
+        wire.dims,
+        wire.tasks.get(Side.DOCUMENT),
+        before=prefix(wire.model, Side.DOCUMENT),
+    )
+
+
+def _voyage_batches(target: Target) -> BatchWire:
+    spec = target.spec
+    return voyage_batches(
+        target.model, base_url=target.base_url, dims=spec.dims, input_type=spec.document_input_type or "document"
+    )
 
 
 def _openai(target: Target, *, packed: bool, dims_name: str = "dimensions") -> Wire:
@@ -92,6 +119,7 @@ BRANDS: Mapping[str, Brand] = {
         limits=Limits(texts=2048, tokens=300_000),
         model="text-embedding-3-small",
         base_url="https://api.openai.com/v1",
+        batches=lambda target: openai_batches(target.model, base_url=target.base_url, dims=target.spec.dims),
     ),
     "gemini": Brand(
         wire=lambda target: gemini.wire_for(target.spec),
@@ -99,6 +127,7 @@ BRANDS: Mapping[str, Brand] = {
         limits=gemini.LIMITS,
         model=gemini.MODEL,
         base_url=gemini.BASE_URL,
+        batches=_gemini_batches,
     ),
     "voyage": Brand(
         wire=lambda target: voyage.wire_for(target.spec),
@@ -106,6 +135,7 @@ BRANDS: Mapping[str, Brand] = {
         limits=voyage.LIMITS,
         model=voyage.MODEL,
         base_url=voyage.BASE_URL,
+        batches=_voyage_batches,
     ),
     "mistral": Brand(
         wire=partial(_openai, packed=False, dims_name="output_dimension"),
@@ -141,6 +171,24 @@ BRANDS: Mapping[str, Brand] = {
         concurrency=1,
         documents_timeout_s=600.0,
     ),
+    "bedrock": Brand(
+        wire=lambda target: bedrock.wire_for(target.spec),
+        credentials=bedrock.credentials_for,
+        limits=Limits(texts=96, tokens=128_000),
+        model=bedrock.MODEL,
+        # The region says which.
+        base_url="",
+        needs_key=False,
+    ),
+    "github-copilot": Brand(
+        wire=partial(_openai, packed=False),
+        credentials=_copilot,
+        limits=Limits(texts=128, tokens=100_000),
+        model="",
+        base_url=copilot.API,
+        needs_key=False,
+        discover=_copilot_model,
+    ),
     "openai-compatible": _COMPATIBLE,
 }
 
@@ -154,119 +202,11 @@ APIS: Mapping[str, str] = {
     "bedrock-converse-stream": "bedrock",
 }
 
-# Between unrelated texts, and between a question and what answers it, by the beginning of a model's name. What an index
-# measures takes over as it grows; until then a threshold must not let everything through, or nothing.
-_SPREADS: tuple[tuple[str, Spread], ...] = (
-    ("text-embedding-3", Spread(0.1, 0.6)),
-    ("text-embedding-ada", Spread(0.72, 0.88)),
-    ("amazon.titan-embed-text-v2", Spread(0.03, 0.55)),
-)
-_USUAL_SPREAD = Spread(0.25, 0.8)
-_SECRET_WORDS = ("auth", "key", "token", "secret", "cookie", "signature", "credential", "password")
 
-
-def is_remote(spec: EmbeddingSpec) -> bool:
-    """Whether a specification names a provider behind HTTP."""
-    return _brand_of(spec) is not None
-
-
-def create_remote(
-    spec: EmbeddingSpec, *, send: SendWithin | None = None, patience: Patience | None = None
-) -> RemoteEmbedder:
-    """The embedder for a specification for which `is_remote` holds. It asks the provider for one vector.
-
-    Raises `EmbeddingUnavailableError` when the configuration lacks what the provider needs, or the provider fails.
-    """
-    brand = _brand_of(spec)
-    if brand is None:
-        raise _lacking(spec, "is not known", "Name a provider that is, or give it an `api`.")
-    target = _target(spec, brand)
-    if brand.needs_key and not spec.api_key:
-        raise _lacking(spec, "has no API key", "Set `memorySearch.remote.apiKey` or the provider's variable.")
-    exchange = Exchange(
-        wire=brand.wire(target),
-        credentials=brand.credentials(spec),
-        send=brand.sending(send or _over_the_network()),
-        headers=dict(spec.headers),
-        timeouts=Timeouts(documents_s=brand.documents_timeout_s),
-        patience=patience or Patience(),
-    )
-    return RemoteEmbedder(
-        Profile(
-            provider=spec.provider,
-            model=target.model,
-            dims=spec.dims,
-            key=provider_key(target),
-            concurrency=brand.concurrency,
-            spread=_spread(target.model),
-        ),
-        exchange,
-    )
-
-
-def provider_key(target: Target) -> str:
-    """A short hash of what tells vectors apart beside the model's name; secrets are left out of it.
-
-    In it: the endpoint, the input types, the wished length, and the headers that prove nothing.
-    """
-    spec = target.spec
-    headers = sorted((name.lower(), value) for name, value in spec.headers if not _is_secret(name))
-    facts = [_public(target.base_url), spec.query_input_type, spec.document_input_type, spec.dims, headers]
-    return hashlib.sha256(orjson.dumps(facts)).hexdigest()[:16]
-
-
-def _brand_of(spec: EmbeddingSpec) -> Brand | None:
+def brand_of(spec: EmbeddingSpec) -> Brand | None:
+    """The brand of a specification, or the one whose protocol its provider speaks; None for neither."""
     if spec.provider in BRANDS:
         return BRANDS[spec.provider]
     brand = BRANDS.get(APIS.get(spec.api or "", ""))
     # Whoever speaks a provider's protocol has neither its models nor its address, and perhaps no key.
     return replace(brand, model=None, base_url=brand.base_url and None, needs_key=False) if brand else None
-
-
-def _target(spec: EmbeddingSpec, brand: Brand) -> Target:
-    model = spec.model or brand.model
-    if model is None:
-        raise _lacking(spec, "has no default model", "Set `memorySearch.model`.")
-    base_url = spec.base_url or brand.base_url
-    if base_url is None:
-        raise _lacking(spec, "has no base URL", "Set `memorySearch.remote.baseUrl`.")
-    if base_url and not _is_address(base_url):
-        raise _lacking(spec, "has a base URL that is none", "Write it as https://host/path.")
-    return Target(spec, model, base_url, brand.limits)
-
-
-def _lacking(spec: EmbeddingSpec, what: str, hint: str) -> EmbeddingUnavailableError:
-    return EmbeddingUnavailableError(
-        "embedding_not_configured", f"The embedding provider {spec.provider} {what}.", hint=hint
-    )
-
-
-def _over_the_network() -> SendWithin:
-    # Whoever embeds with a model of its own must not load an HTTP client.
-    from backends.embedding.remote.transport import send
-
-    return send
-
-
-def _spread(model: str) -> Spread:
-    name = model.rpartition("/")[2]
-    return next((spread for begin, spread in _SPREADS if name.startswith(begin)), _USUAL_SPREAD)
-
-
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
-
-
-def _is_secret(name: str) -> bool:
-    return any(word in name.lower() for word in _SECRET_WORDS)
-
-
-def _public(url: str) -> str:
-    """A URL without what may be a secret in it: a user with a password, and a query."""
-    parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2].lower()
-    return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))

@@ -27,12 +27,12 @@ MODEL = "text-embedding-3-small"
 TOKENS = ("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")
 
 _HOST = re.compile(r"([a-z0-9-]+\.)+githubcopilot\.com")
-#: The exchange and the API refuse requests that name no editor, and integrations that they do not know.
+#: The exchange and the API refuse requests that name no editor. They may also refuse clients that GitHub does not
+#: know: `copilot-integration-id` is for the account's owner to configure, who knows what was agreed.
 _EDITOR = {
     "accept": "application/json",
     "editor-version": "qmd-sidecar/0.1",
     "editor-plugin-version": "qmd-sidecar/0.1",
-    "copilot-integration-id": "vscode-chat",
     "x-github-api-version": "2025-04-01",
 }
 _BEFORE_EXPIRY_S = 120.0

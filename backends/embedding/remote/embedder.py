@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from backends.embedding.base import EmbeddingIdentity, EmbeddingUnavailableError, Side, Vectors
+from backends.embedding.remote.batch.runner import BatchRunner, JobStore
+from backends.embedding.remote.batch.wire import Result
 from backends.embedding.remote.dividing import Cap, Division
 from backends.embedding.remote.exchange import Exchange
 from backends.embedding.remote.refusals import unavailable
@@ -38,6 +41,33 @@ class Profile:
     spread: Spread
 
 
+Jobs: TypeAlias = Callable[[JobStore, Callable[[float], None]], BatchRunner]
+
+
+class RemoteJobs:
+    """The batch jobs of one model, for texts as they are sent to it otherwise."""
+
+    def __init__(
+        self,
+        runner: BatchRunner,
+        sendable: Callable[[str], str],
+        unavailable: Callable[[RefusedError], EmbeddingUnavailableError],
+    ) -> None:
+        self._runner = runner
+        self._sendable = sendable
+        self._unavailable = unavailable
+
+    def run(self, texts: Mapping[str, str]) -> Iterator[Result]:
+        """The vectors of texts by digest; see `BatchRunner.run`.
+
+        Raises `BatchGivenUp`, and `EmbeddingUnavailableError` when no call of any kind can succeed.
+        """
+        try:
+            yield from self._runner.run({digest: self._sendable(text) for digest, text in texts.items()})
+        except RefusedError as refused:
+            raise self._unavailable(refused) from None
+
+
 class RemoteEmbedder:
     """Vectors of one model behind HTTP. Safe to share between threads.
 
@@ -45,8 +75,9 @@ class RemoteEmbedder:
     `EmbeddingUnavailableError` when the provider cannot be used.
     """
 
-    def __init__(self, profile: Profile, exchange: Exchange) -> None:
+    def __init__(self, profile: Profile, exchange: Exchange, jobs: Jobs | None = None) -> None:
         self._profile = profile
+        self._jobs = jobs
         self._exchange = exchange
         self._limits = exchange.wire.limits
         self._cap = Cap(self._limits.texts)
@@ -81,6 +112,14 @@ class RemoteEmbedder:
         if not np.isfinite(vector).all():
             raise self._unavailable(RefusedError(Trouble.TEXT, "no vector for this question"))
         return vector
+
+    def jobs(self, store: JobStore, sleep: Callable[[float], None]) -> RemoteJobs | None:
+        """What runs the provider's batch jobs; None when there are none, or they did not work here before."""
+        return RemoteJobs(self._jobs(store, sleep), self._sendable, self._unavailable) if self._jobs else None
+
+    def gave_up(self) -> None:
+        """Batch jobs do not work here: no more of them."""
+        self._jobs = None
 
     def _embed(self, texts: Sequence[str], side: Side) -> Vectors:
         rows: Vectors = np.zeros((len(texts), self.identity.dims), dtype=np.float32)

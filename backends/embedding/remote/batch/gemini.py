@@ -33,17 +33,21 @@ _INVALID_ARGUMENT = (3, "INVALID_ARGUMENT")
 
 @dataclass(frozen=True, slots=True)
 class GeminiBatches:
-    """Batches of a model; `dims` asks for vectors of that length. `task_type` None is for models that take none."""
+    """Batches of a model; `dims` asks for vectors of that length.
+
+    `task_type` None is for models that take none, and are told the task by what stands `before` each text.
+    """
 
     model: str
     base_url: str = "https://generativelanguage.googleapis.com/v1beta"
     dims: int | None = None
     task_type: str | None = "RETRIEVAL_DOCUMENT"
+    before: str = ""
     limits: BatchLimits = LIMITS
 
     def record(self, digest: str, text: str) -> bytes:
         """The inlined request of one text, with its digest as metadata."""
-        asked: dict[str, Any] = {"model": f"models/{self.model}", "content": {"parts": [{"text": text}]}}
+        asked: dict[str, Any] = {"model": f"models/{self.model}", "content": {"parts": [{"text": self.before + text}]}}
         if self.task_type:
             asked["taskType"] = self.task_type
         if self.dims:

@@ -1,6 +1,6 @@
 """The Batch API of Voyage AI, a public preview.
 
-Checked against docs.voyageai.com/docs/batch-inference and the compatibility notebook of MongoDB's GenAI-Showcase:
+After docs.voyageai.com/docs/batch-inference and the compatibility notebook of MongoDB's GenAI-Showcase:
 files and batches follow OpenAI's, the window is 12 hours, a line holds `custom_id` and `body` alone, and the model
 stands in `request_params` of the batch. Voyage takes 100,000 inputs and 1 GB; this asks for less at a time. The lines
 of its output are documented by that kinship only.

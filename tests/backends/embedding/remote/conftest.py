@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from backends.embedding.remote import transport
-from backends.embedding.remote.brands import create_remote
+from backends.embedding.remote.creation import create_remote
 from backends.embedding.remote.embedder import RemoteEmbedder
 from backends.embedding.remote.retrying import Patience
 from tests.backends.embedding.remote.contract import ENTRIES, Entry

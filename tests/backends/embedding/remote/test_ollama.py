@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from backends.embedding.base import EmbeddingSpec, Side
-from backends.embedding.remote.brands import create_remote
+from backends.embedding.remote.creation import create_remote
 from backends.embedding.remote.ollama import EitherVersion, wire_for
 from backends.embedding.remote.wire import RefusedError, Reply, Request, Trouble
 from tests.backends.embedding.remote.serving import (
