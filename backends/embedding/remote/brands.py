@@ -1,9 +1,9 @@
 """Which providers there are behind HTTP, and what each needs: the table that a new one is added to.
 
 Checked against: the SDK `openai` 3.57.0 (see `openai.py`), docs.deepinfra.com/api-reference/openai-embeddings-1 (1024
-texts, float and base64), lmstudio.ai/docs/text-embeddings (port 1234; public reports have a wish for base64 come back garbled), the
-SDK `mistralai` 3.7.0 (`output_dimension`; it reads numbers only) and Mistral's refusals of more than 256 texts ("Too
-many inputs in request") and of more tokens ("Max is 16384").
+texts, float and base64), lmstudio.ai/docs/text-embeddings (port 1234; by public reports a wish for base64 comes back
+garbled there), the SDK `mistralai` 3.7.0 (`output_dimension`; it reads numbers only) and Mistral's refusals of more
+than 256 texts ("Too many inputs in request") and of more tokens ("Max is 16384").
 """
 
 from __future__ import annotations
