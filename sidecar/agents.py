@@ -57,7 +57,8 @@ class Agent:
     """Everything the daemon holds for one agent.
 
     `search` is what answers; `engines` are the parts of it that are synced, each with the least pause in seconds
-    between two unforced syncs. `environment` lets a person's own qmd use the same index; None without qmd.
+    between two unforced syncs. `configured` is what the configuration says of an engine, for its status.
+    `environment` lets a person's own qmd use the same index; None without qmd.
     `next_update` says when the scheduler comes round (Unix seconds); `before_sync` makes the files that are to be
     indexed; `on_synced` is called after every sync that went well.
     """
@@ -71,6 +72,7 @@ class Agent:
         search: Backend,
         engines: Mapping[str, tuple[Backend, float]],
         notices: tuple[Notice, ...] = (),
+        configured: Mapping[str, Mapping[str, Any]] | None = None,
         environment: Mapping[str, str] | None = None,
         next_update: Callable[[], float | None] = lambda: None,
         before_sync: Callable[[], Awaitable[None]] | None = None,
@@ -84,6 +86,7 @@ class Agent:
         self.environment = environment
         self._engines = engines
         self._notices = notices
+        self._configured = configured or {}
         self._next_update = next_update
         self._before_sync = before_sync
         self._on_synced = on_synced
@@ -333,7 +336,15 @@ class Agent:
         status, last = engine.status(), self._last.get(name)
         failed = {"lastError": error_json(last.error, last.at)} if last and last.error else {}
         syncing = {"syncing": True} if name in self._syncing else {}
-        return {"ready": status.ready, "documents": status.documents, **status.detail, **syncing, **failed}
+        configured = self._configured.get(name, {})
+        return {
+            "ready": status.ready,
+            "documents": status.documents,
+            **status.detail,
+            **configured,
+            **syncing,
+            **failed,
+        }
 
     def _last_sync(self) -> dict[str, Any]:
         """The newest sync that went well, of any engine; what failed since then stands with its engine."""

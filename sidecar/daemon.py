@@ -222,6 +222,7 @@ class Daemon:
             notices=notices,
             before_sync=self._exporting(settings),
             on_synced=engines.on_synced,
+            configured={"builtin": {"embedding": engines.embedding.to_json()}} if engines.embedding else None,
             environment=engines.qmd_environment,
             next_update=lambda: self._next_update(settings.id),
         )

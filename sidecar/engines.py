@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backends.base import Backend
-from backends.builtin import BuiltinBackend, BuiltinOptions, EmbeddingSpec, Writer
+from backends.builtin import BuiltinBackend, BuiltinOptions, Writer
 from backends.corpus import Corpus
 from backends.failover import Failover
 from backends.passages.ordering import Ranking
 from backends.qmd import QmdBackend, QmdHome, QmdOptions, ResidentPool, agent_environment
 from backends.relevance import Weights
-from sidecar.config import AgentSettings, Settings
+from sidecar.config import AgentSettings, EmbeddingChoice, Settings, choose
 from sidecar.config.variables import expand
 from sidecar.governor import Governor
 
@@ -35,6 +35,7 @@ class Shared:
 class Engines:
     """`search` answers; `qmd` and `builtin` are its parts, as far as the agent has them.
 
+    `embedding` is what the built-in index is embedded with, None without such an index.
     `qmd_environment` lets a person's own qmd use the same index.
     `on_synced` is to be called after a sync of either: it may have healed an engine that is given a pause.
     """
@@ -42,6 +43,7 @@ class Engines:
     search: Backend
     builtin: BuiltinBackend | None = None
     qmd: QmdBackend | None = None
+    embedding: EmbeddingChoice | None = None
     qmd_environment: Mapping[str, str] | None = None
     on_synced: Callable[[], None] = lambda: None
 
@@ -49,26 +51,36 @@ class Engines:
 def build(settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shared) -> Engines:
     """The engines of one agent. Opens and starts nothing."""
     memory = settings.memory
+    embedding = choose(settings, agent)
     if memory.backend == "builtin" or (
         memory.backend == "auto" and memory.fallback == "none" and not _has_qmd(settings, shared)
     ):
-        builtin = _builtin(settings, agent, corpus, shared)
-        return Engines(search=builtin, builtin=builtin)
+        builtin = _builtin(settings, agent, corpus, shared, embedding)
+        return Engines(search=builtin, builtin=builtin, embedding=embedding)
     environment = agent_environment(_qmd_home(settings, agent, shared), shared.environ)
     if memory.fallback == "none":
         qmd = _qmd(settings, agent, corpus, shared, None)
         return Engines(search=qmd, qmd=qmd, qmd_environment=environment)
-    builtin = _builtin(settings, agent, corpus, shared)
+    builtin = _builtin(settings, agent, corpus, shared, embedding)
     qmd = _qmd(settings, agent, corpus, shared, builtin)
     both = Failover(qmd, builtin, optional=memory.backend == "auto", merge=memory.merge)
-    return Engines(search=both, builtin=builtin, qmd=qmd, qmd_environment=environment, on_synced=both.wake)
+    return Engines(
+        search=both,
+        builtin=builtin,
+        qmd=qmd,
+        embedding=embedding,
+        qmd_environment=environment,
+        on_synced=both.wake,
+    )
 
 
 def _has_qmd(settings: Settings, shared: Shared) -> bool:
     return shutil.which(settings.memory.qmd.command, path=shared.environ.get("PATH")) is not None
 
 
-def _builtin(settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shared) -> BuiltinBackend:
+def _builtin(
+    settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shared, embedding: EmbeddingChoice
+) -> BuiltinBackend:
     search = agent.search
     hybrid, vector = search.query.hybrid, search.store.vector
     options = BuiltinOptions(
@@ -81,7 +93,7 @@ def _builtin(settings: Settings, agent: AgentSettings, corpus: Corpus, shared: S
         vector_enabled=vector.enabled,
         extension_path=expand(vector.extension_path, settings.variables) if vector.extension_path else None,
         cache_entries=search.cache.max_entries if search.cache.enabled else 0,
-        embedding=EmbeddingSpec(provider=search.provider, model=search.model),
+        embedding=embedding.first,
     )
     return BuiltinBackend(corpus=corpus, options=options, writer=shared.writer, pool=shared.pool)
 

@@ -106,6 +106,21 @@ def _vectors(facts: Facts, now: dt.datetime) -> str:
 
 
 def _embedding(facts: Facts, now: dt.datetime) -> str:
+    """Whose vectors are in the index, which are wanted where that differs, and how they were chosen."""
+    choice = facts.get("embedding") or {}
+    stored, wanted = _provider_and_model(facts), _provider_and_model(choice)
+    differ = any(facts.get(key) and choice.get(key) and facts[key] != choice[key] for key in ("provider", "model"))
+    why = f": {choice['reason']}" if choice.get("reason") else ""
+    lines = (
+        stored or wanted,
+        f"wanted: {wanted}" if differ else "",
+        f"chosen by {choice['requested']}{why}" if choice.get("chosenBy") == "auto" else "",
+        f"fallback: {choice['fallback']}" if choice.get("fallback") else "",
+    )
+    return "\n".join(filter(None, lines))
+
+
+def _provider_and_model(facts: Facts) -> str:
     return " ".join(str(facts[key]) for key in ("provider", "model") if facts.get(key))
 
 

@@ -1,6 +1,7 @@
 """The configuration: OpenClaw's keys in JSON5, validated once, resolved per agent."""
 
 from sidecar.config.agent_names import folder_name
+from sidecar.config.embedding import ChosenBy, EmbeddingChoice, choose
 from sidecar.config.errors import ConfigError, Finding, Severity
 from sidecar.config.loader import inspect, load
 from sidecar.config.report import check, show
@@ -11,8 +12,10 @@ from sidecar.config.settings import AgentSettings, Settings
 
 __all__ = [
     "AgentSettings",
+    "ChosenBy",
     "Compaction",
     "ConfigError",
+    "EmbeddingChoice",
     "Finding",
     "Limits",
     "Memory",
@@ -23,6 +26,7 @@ __all__ = [
     "Severity",
     "Sidecar",
     "check",
+    "choose",
     "folder_name",
     "inspect",
     "load",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from sidecar.config.agents import Resolved
+from sidecar.config.documents import Tree
 from sidecar.config.json5 import KeyPath
 from sidecar.config.schema import Memory, Sidecar
 from sidecar.config.sections import Reader
@@ -120,8 +121,12 @@ def _batches(reader: Reader, resolved: Resolved, agent: AgentSettings) -> None:
         reader.error(at, "contradiction", message, "lower pollIntervalMs or raise timeoutMinutes")
 
 
+def search_key(tree: Tree, places: Sequence[KeyPath], key: KeyPath) -> KeyPath:
+    """Which of an agent's `places`, strongest first, spells a key of `memorySearch`; the defaults' when none does."""
+    spelled = [(*place, *key) for place in places if tree.written((*place, *key))]
+    return spelled[0] if spelled else ("agents", "defaults", "memorySearch", *key)
+
+
 def _place(reader: Reader, resolved: Resolved, agent: AgentSettings, key: KeyPath) -> KeyPath:
     """Where an agent's search key is written; where it would be when it is a default."""
-    places = resolved.written["agents", agent.id, "memorySearch"]
-    spelled = [(*place, *key) for place in places if reader.tree.written((*place, *key))]
-    return spelled[0] if spelled else ("agents", "defaults", "memorySearch", *key)
+    return search_key(reader.tree, resolved.written["agents", agent.id, "memorySearch"], key)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from sidecar import places
-from sidecar.config import agents, checks, documents, unused
+from sidecar.config import agents, checks, documents, embedding_checks, unused
 from sidecar.config.errors import ConfigError, Finding, Severity
 from sidecar.config.json5 import KeyPath
 from sidecar.config.schema import Memory, Provider, Session, SessionTools, Sidecar
@@ -55,6 +56,7 @@ def inspect(
         return None, error.findings
     reader = Reader(tree, with_env_file(environ))
     settings = _resolve(reader, environ, state_dir, socket)
+    settings = replace(settings, findings=(*settings.findings, *embedding_checks.run(settings)))
     return settings, settings.findings
 
 

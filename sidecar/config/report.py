@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +17,8 @@ from sidecar.config.settings import AgentSettings, Settings
 
 STARS: Final = "***"
 _SECRETS: Final = frozenset({"apiKey", "headers"})
+#: A user and password before the host, and a query: `models.providers` may hold addresses that we do not use.
+_SECRETS_OF_URL: Final = re.compile(r"(?<=://).*(?=@)|^[^/]*(?=@)|(?<=[?#]).+", re.DOTALL)
 
 
 def check(
@@ -84,5 +87,9 @@ def _written(model: BaseModel) -> dict[str, Any]:
 def _stars_and_origins(value: Any, at: KeyPath, settings: Settings, *, origin: bool) -> Any:
     if isinstance(value, dict) and value:
         return {key: _stars_and_origins(item, (*at, key), settings, origin=origin) for key, item in value.items()}
-    hidden = STARS if value and _SECRETS.intersection(at) else value
+    hidden = value
+    if value and _SECRETS.intersection(at):
+        hidden = STARS
+    elif isinstance(value, str) and at[-1] == "baseUrl":
+        hidden = _SECRETS_OF_URL.sub(STARS, value)
     return {"value": hidden, "origin": settings.origins.of(at)} if origin else hidden

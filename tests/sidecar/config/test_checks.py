@@ -9,7 +9,11 @@ from tests.sidecar.config.conftest import Load, Refuse
     ("text", "key"),
     [
         ("{memory: {qmd: {update: {onBoot: false, waitForBootSync: true}}}}", "memory.qmd.update.waitForBootSync"),
-        ("{memory: {search: {fallback: 'openai', multimodal: {enabled: true}}}}", "memory.search.fallback"),
+        (
+            "{memory: {search: {provider: 'gemini', model: 'gemini-embedding-2-preview', fallback: 'openai',"
+            " multimodal: {enabled: true}}}}",
+            "memory.search.fallback",
+        ),
         (
             "{memory: {search: {remote: {batch: {enabled: true, pollIntervalMs: 90000, timeoutMinutes: 1}}}}}",
             "memory.search.remote.batch.pollIntervalMs",

@@ -133,7 +133,8 @@ def test_media_are_read_below_extra_paths_only(load_text: Load) -> None:
     """And only the kinds that were asked for."""
     settings = load_text(
         """{memory: {qmd: {paths: [{path: '/p'}]},
-            search: {extraPaths: ['/m'], multimodal: {enabled: true, modalities: ['audio']}}}}"""
+            search: {provider: 'gemini', model: 'gemini-embedding-2-preview', extraPaths: ['/m'],
+                multimodal: {enabled: true, modalities: ['audio']}}}}"""
     )
     plain, media = corpus(settings).roots[3:]
     assert (plain.media, plain.holds("a.mp3")) == (False, False)
