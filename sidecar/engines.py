@@ -5,11 +5,12 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from backends.base import Backend
-from backends.builtin import BuiltinBackend, BuiltinOptions, Writer
+from backends.builtin import BuiltinBackend, BuiltinOptions, EmbeddingSpec, SecondProvider, Writer
 from backends.corpus import Corpus
 from backends.failover import Failover
 from backends.passages.ordering import Ranking
@@ -31,6 +32,10 @@ class Shared:
     environ: Mapping[str, str]
 
 
+#: The built-in engine of an agent, with one embedding provider or two.
+Builtin: TypeAlias = BuiltinBackend | SecondProvider
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engines:
     """`search` answers; `qmd` and `builtin` are its parts, as far as the agent has them.
@@ -41,7 +46,7 @@ class Engines:
     """
 
     search: Backend
-    builtin: BuiltinBackend | None = None
+    builtin: Builtin | None = None
     qmd: QmdBackend | None = None
     embedding: EmbeddingChoice | None = None
     qmd_environment: Mapping[str, str] | None = None
@@ -80,10 +85,29 @@ def _has_qmd(settings: Settings, shared: Shared) -> bool:
 
 def _builtin(
     settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shared, embedding: EmbeddingChoice
-) -> BuiltinBackend:
+) -> Builtin:
+    options = _builtin_options(settings, agent, embedding.first)
+
+    def engine(options: BuiltinOptions) -> BuiltinBackend:
+        return BuiltinBackend(corpus=corpus, options=options, writer=shared.writer, pool=shared.pool)
+
+    if embedding.second is None:
+        return engine(options)
+    # A question that the first cannot embed is for the second then, and not to be answered without vectors.
+    first = replace(options, embedding=replace(embedding.first, required=True))
+    second = replace(options, index=second_index(agent.index_path), embedding=embedding.second)
+    return SecondProvider(engine(first), engine(second), provider=embedding.first.provider)
+
+
+def second_index(index: Path) -> Path:
+    """Where the vectors of a second embedding provider lie."""
+    return index.with_name(f"{index.name}.second")
+
+
+def _builtin_options(settings: Settings, agent: AgentSettings, embedding: EmbeddingSpec) -> BuiltinOptions:
     search = agent.search
     hybrid, vector = search.query.hybrid, search.store.vector
-    options = BuiltinOptions(
+    return BuiltinOptions(
         index=agent.index_path,
         chunk_tokens=search.chunking.tokens,
         chunk_overlap=search.chunking.overlap,
@@ -93,13 +117,12 @@ def _builtin(
         vector_enabled=vector.enabled,
         extension_path=expand(vector.extension_path, settings.variables) if vector.extension_path else None,
         cache_entries=search.cache.max_entries if search.cache.enabled else 0,
-        embedding=embedding.first,
+        embedding=embedding,
     )
-    return BuiltinBackend(corpus=corpus, options=options, writer=shared.writer, pool=shared.pool)
 
 
 def _qmd(
-    settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shared, builtin: BuiltinBackend | None
+    settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shared, builtin: Builtin | None
 ) -> QmdBackend:
     qmd = settings.memory.qmd
     return QmdBackend(

@@ -131,6 +131,14 @@ CATALOG: Mapping[str, Entry] = MappingProxyType(
     }
 )
 
+
+def default_model(provider: str) -> str:
+    """The model of a provider that has one of its own."""
+    model = CATALOG[provider].model
+    assert model, provider
+    return model
+
+
 #: Which provider's protocol an entry of `models.providers` speaks, by its `api`.
 APIS: Mapping[str, str] = MappingProxyType(
     {

@@ -20,11 +20,12 @@ from urllib.parse import quote
 import orjson
 
 from backends.embedding.base import EmbeddingSpec, EmbeddingUnavailableError, Side, Vectors
+from backends.embedding.catalog import default_model
 from backends.embedding.remote.credentials import bearer
 from backends.embedding.remote.rows import at, parsed, rows
 from backends.embedding.remote.wire import Credentials, Limits, RefusedError, Reply, Request, Send, Trouble, Wire
 
-MODEL = "amazon.titan-embed-text-v2:0"
+MODEL = default_model("bedrock")
 
 _EXTRA = "Install the extra: pip install 'qmd-sidecar[bedrock]'"
 _REGION_OF_HOST = re.compile(r"bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.")

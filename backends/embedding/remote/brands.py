@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from backends.embedding.base import EmbeddingSpec, Side
+from backends.embedding.catalog import APIS, default_model
 from backends.embedding.remote import bedrock, copilot, gemini, ollama, voyage
 from backends.embedding.remote.batch.gemini import GeminiBatches
 from backends.embedding.remote.batch.openai import openai_batches
@@ -117,7 +118,7 @@ BRANDS: Mapping[str, Brand] = {
         wire=partial(_openai, packed=True),
         credentials=_bearer,
         limits=Limits(texts=2048, tokens=300_000),
-        model="text-embedding-3-small",
+        model=default_model("openai"),
         base_url="https://api.openai.com/v1",
         batches=lambda target: openai_batches(target.model, base_url=target.base_url, dims=target.spec.dims),
     ),
@@ -141,7 +142,7 @@ BRANDS: Mapping[str, Brand] = {
         wire=partial(_openai, packed=False, dims_name="output_dimension"),
         credentials=_bearer,
         limits=Limits(texts=256, tokens=16_000),
-        model="mistral-embed",
+        model=default_model("mistral"),
         base_url="https://api.mistral.ai/v1",
     ),
     "ollama": Brand(
@@ -158,14 +159,14 @@ BRANDS: Mapping[str, Brand] = {
         wire=partial(_openai, packed=True),
         credentials=_bearer,
         limits=Limits(texts=1024, tokens=300_000),
-        model="BAAI/bge-m3",
+        model=default_model("deepinfra"),
         base_url="https://api.deepinfra.com/v1/openai",
     ),
     "lmstudio": Brand(
         wire=partial(_openai, packed=False),
         credentials=_bearer,
         limits=Limits(texts=64, tokens=32_000, text_tokens=2048),
-        model="text-embedding-nomic-embed-text-v1.5",
+        model=default_model("lmstudio"),
         base_url="http://127.0.0.1:1234/v1",
         needs_key=False,
         concurrency=1,
@@ -190,16 +191,6 @@ BRANDS: Mapping[str, Brand] = {
         discover=_copilot_model,
     ),
     "openai-compatible": _COMPATIBLE,
-}
-
-#: The brand whose protocol a provider of the configuration's own speaks, by its `api`.
-APIS: Mapping[str, str] = {
-    "openai": "openai-compatible",
-    "openai-completions": "openai-compatible",
-    "openai-responses": "openai-compatible",
-    "google-generative-ai": "gemini",
-    "ollama": "ollama",
-    "bedrock-converse-stream": "bedrock",
 }
 
 

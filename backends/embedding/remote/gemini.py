@@ -19,11 +19,12 @@ from urllib.parse import quote, urlsplit
 import orjson
 
 from backends.embedding.base import EmbeddingSpec, EmbeddingUnavailableError, Side, Vectors
+from backends.embedding.catalog import default_model
 from backends.embedding.remote.prefixes import prefix
 from backends.embedding.remote.rows import at, parsed, rows
 from backends.embedding.remote.wire import Limits, RefusedError, Reply, Request, Trouble
 
-MODEL = "gemini-embedding-001"
+MODEL = default_model("gemini")
 BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
 # The tokens of a whole batch are not documented here; these are the limit of the same models at Vertex AI.
 LIMITS = Limits(texts=100, tokens=20_000, text_tokens=2048)

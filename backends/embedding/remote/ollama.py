@@ -15,11 +15,12 @@ from dataclasses import dataclass, replace
 import orjson
 
 from backends.embedding.base import EmbeddingSpec, Side, Vectors
+from backends.embedding.catalog import default_model
 from backends.embedding.remote.prefixes import prefix
 from backends.embedding.remote.rows import at, parsed, rows
 from backends.embedding.remote.wire import Limits, RefusedError, Reply, Request, Trouble
 
-MODEL = "nomic-embed-text"
+MODEL = default_model("ollama")
 BASE_URL = "http://127.0.0.1:11434"
 
 # Nothing is documented. A model on one's own processor takes its time for every token, and a call must end in time.

@@ -11,10 +11,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from backends.embedding.base import EmbeddingSpec, EmbeddingUnavailableError
+from backends.embedding.catalog import default_model
 from backends.embedding.remote.openai import OpenAIWire
 from backends.embedding.remote.wire import Limits
 
-MODEL = "voyage-4-large"
+MODEL = default_model("voyage")
 BASE_URL = "https://api.voyageai.com/v1"
 LIMITS = Limits(texts=1000, tokens=120_000, text_tokens=32_000)
 

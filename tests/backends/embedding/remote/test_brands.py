@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from backends.embedding import EmbeddingSpec, EmbeddingUnavailableError, create
-from backends.embedding.remote.brands import APIS, BRANDS
+from backends.embedding.catalog import APIS
+from backends.embedding.remote.brands import BRANDS
 from backends.embedding.remote.creation import create_remote
 from backends.embedding.remote.credentials import bearer, google_key
 from backends.embedding.remote.retrying import LONGEST_ASKED_S
