@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from backends.base import BackendError, Failure, Notice
-from backends.qmd.gguf import NotWholeError, check_whole
+from backends.gguf import NotWholeError, check_whole
 
 _VARIABLES = {"embed": "QMD_EMBED_MODEL", "rerank": "QMD_RERANK_MODEL"}
 _DEFAULTS = {"embed": "embeddinggemma-300M-Q8_0.gguf", "rerank": "qwen3-reranker-0.6b-q8_0.gguf"}

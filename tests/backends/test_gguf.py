@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backends.qmd.gguf import NotWholeError, check_whole
+from backends.gguf import NotWholeError, check_whole
 
 
 def text(value: str) -> bytes:
