@@ -18,6 +18,8 @@ $(VENV)/.ready: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install -qq --upgrade 'pip>=25.1'
 	@$(BIN)/python -m pip install -qq --editable '.[static]' --group dev
+	@$(BIN)/python -m pip install -qq --editable '.[local]' || \
+	  echo "xllamacpp could not be installed: the tests of local models will be skipped" >&2
 	@touch $@
 
 run: setup

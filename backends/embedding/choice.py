@@ -6,10 +6,17 @@ from collections.abc import Callable, Mapping
 
 from backends.embedding import static
 from backends.embedding.base import Embedder, EmbeddingSpec, EmbeddingUnavailableError
+from backends.embedding.local import embedder as local
 
-_PROVIDERS: Mapping[str, Callable[[], Embedder]] = {"static": static.load}
+_PROVIDERS: Mapping[str, Callable[[EmbeddingSpec], Embedder]] = {
+    "local": local.load,
+    "static": lambda _: static.load(),
+}
 #: The order in which `auto` looks, and the test that costs nothing.
-_AUTOMATIC: tuple[tuple[str, Callable[[], bool]], ...] = (("static", static.available),)
+_AUTOMATIC: tuple[tuple[str, Callable[[EmbeddingSpec], bool]], ...] = (
+    ("local", local.available),
+    ("static", lambda _: static.available()),
+)
 
 
 def create(spec: EmbeddingSpec) -> Embedder | None:
@@ -21,7 +28,7 @@ def create(spec: EmbeddingSpec) -> Embedder | None:
     if provider == "none":
         return None
     if provider in _PROVIDERS:
-        return _PROVIDERS[provider]()
+        return _PROVIDERS[provider](spec)
     # Loaded for those who want it: with a model of one's own nothing goes over the network.
     from backends.embedding.remote.brands import BRANDS
     from backends.embedding.remote.creation import create_remote, is_remote
@@ -38,4 +45,4 @@ def resolve(spec: EmbeddingSpec) -> str:
     """The provider that a specification comes to, `none` when `auto` finds nothing. Loads nothing."""
     if spec.provider != "auto":
         return spec.provider
-    return next((name for name, present in _AUTOMATIC if present()), "none")
+    return next((name for name, present in _AUTOMATIC if present(spec)), "none")
