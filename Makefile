@@ -4,6 +4,8 @@ SHELL := /bin/sh
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# How many processes run the tests, besides those that the tests start (tests/parallel.py).
+PROCESSES ?= 2
 # OPENBLAS threads cost memory and help nothing at this size.
 export OPENBLAS_NUM_THREADS ?= 1
 
@@ -26,7 +28,7 @@ run: setup
 	@$(BIN)/qmd-sidecar run --tour
 
 test: setup qmd
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n $(PROCESSES)
 
 # The tests that generate their inputs, with inputs of their own each time and many more of them.
 properties: setup

@@ -145,6 +145,7 @@ def test_the_failing_call_itself_is_answered_and_says_why(failure: Failure) -> N
     asyncio.run(scenario())
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("hanging", [deaf, punctual])
 def test_a_hanging_engine_is_replaced_before_the_deadline(hanging: Act) -> None:
     """The second engine starts beside it and its answer is there in time."""
@@ -242,6 +243,7 @@ def test_probes_that_fail_come_at_growing_pauses_and_name_the_newest_reason() ->
     asyncio.run(scenario())
 
 
+@pytest.mark.alone
 def test_a_pause_is_cut_short_when_something_was_healed() -> None:
     """A sync that went well is a better moment for a probe than the end of a long pause."""
 
@@ -287,6 +289,7 @@ def test_status_names_the_engine_that_is_ready() -> None:
     assert both.status().backend == "qmd"
 
 
+@pytest.mark.alone
 def test_a_wake_during_a_probe_is_not_lost() -> None:
     """The probe under way may have looked before the healing."""
 

@@ -16,6 +16,8 @@ from tests.bench.indexed import Indexed, indexed
 from tests.bench.peers import PRODUCT, VEC0, Product, tables, vectors_of
 from tests.bench.timing import Timed, Way, at_least, at_most, in_turn
 
+pytestmark = pytest.mark.alone
+
 SIZE = 200
 
 

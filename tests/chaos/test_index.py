@@ -8,6 +8,8 @@ import pytest
 
 from tests.chaos.index import SEED, storm
 
+pytestmark = pytest.mark.alone
+
 KILLS = 6
 NOTES = 150
 

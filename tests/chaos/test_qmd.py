@@ -8,6 +8,8 @@ import pytest
 
 from tests.chaos.qmd import SEED, stage, storm
 
+pytestmark = pytest.mark.alone
+
 SECONDS = 40
 
 

@@ -17,11 +17,12 @@ Make = Callable[..., Desk]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Expect the known differences, and no others."""
+    """Expect the known differences, and no others; and keep an engine in one process, where it is set up once."""
     for item in items:
         called = getattr(item, "callspec", None)
         if called is None or not isinstance(engine := called.params.get("engine"), Engine):
             continue
+        item.add_marker(pytest.mark.together(engine.name))
         case = called.id.replace(engine.name, "", 1).strip("-")
         reason = why(item.originalname, engine.name, case)
         if reason is not None:

@@ -48,6 +48,7 @@ def daemon(tmp_path: Path, fake: FakeQmd) -> Iterator[Running]:
         yield daemon
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(("behaviour", "reason"), FAILURES)
 def test_a_failing_qmd_is_replaced_in_time_and_used_again_when_honest(
     daemon: Running, fake: FakeQmd, behaviour: str, reason: str

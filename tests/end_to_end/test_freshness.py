@@ -14,6 +14,8 @@ import pytest
 from sidecar.client import ClientError
 from tests.running import Running, running, until
 
+pytestmark = pytest.mark.alone
+
 #: So late may an event be told on a busy machine. What is looked for lasts longer.
 TOLD_S = 1.0
 WITH_ONE_WATCH = (

@@ -32,7 +32,7 @@ QUIET_S = 10.0
 QUIET_CPU_SHARE = 0.02
 RSS_BYTES = 150 * 2**20
 
-pytestmark = [pytest.mark.real_qmd, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.alone, pytest.mark.real_qmd, pytest.mark.timeout(240)]
 
 
 @dataclass(frozen=True, slots=True)

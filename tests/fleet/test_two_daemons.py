@@ -5,11 +5,15 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.backends.qmd.making import write_model
 from tests.fake_qmd import FakeQmd
 from tests.fleet import agents
 from tests.fleet.sampling import sampled
 from tests.running import Running, path_without_qmd, running, until
+
+pytestmark = pytest.mark.alone
 
 AGENTS = 4
 

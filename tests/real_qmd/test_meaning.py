@@ -23,6 +23,7 @@ NOTES = {
 }
 
 pytestmark = [
+    pytest.mark.alone,
     pytest.mark.real_qmd,
     pytest.mark.skipif(not MODEL.exists(), reason="the real model is not here: make qmd"),
 ]

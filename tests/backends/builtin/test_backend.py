@@ -31,6 +31,7 @@ def test_an_exact_identifier_passes_without_help_from_vectors(semantic: Desk) ->
     assert semantic.paths("PIO-1384") == ["memory/a.md"]
 
 
+@pytest.mark.alone
 def test_a_late_embedding_leaves_keywords(semantic: Desk) -> None:
     """When the query's vector does not come in time, keywords answer and the answer is partial."""
     semantic.write("memory/a.md", "zebracomet\n")

@@ -192,6 +192,7 @@ def test_no_chunk_ends_with_a_heading_whose_text_has_room(lines: list[str], toke
             assert cost(lines[held[-1] : following + 1]) > tokens
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "lines",
     [

@@ -68,6 +68,7 @@ def test_days_leave_what_holds_only_the_common_words(make_desk: Callable[..., De
     assert desk.paths("zebra deploy server config", after=date(2026, 1, 1), min_score=0.0) == ["memory/2026-05-05.md"]
 
 
+@pytest.mark.alone
 def test_a_question_full_of_days_costs_about_its_beginning(desk: Desk) -> None:
     """Only so many of them are looked up, and only in the part of a question that is looked at."""
     desk.write("memory/2026-05-05.md", "deploy\n")

@@ -220,6 +220,7 @@ def test_a_hit_shows_something_however_little_room_there_is(notes: Notes, max_ch
     assert all(hit.snippet.strip() and len(hit.snippet) <= max_chars for hit in hits)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "text",
     [

@@ -195,6 +195,7 @@ def test_a_silent_resident_is_a_timeout_and_is_replaced(tmp_path: Path, fake: Fa
     asyncio.run(main())
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("behaviour", ["exit", "garbage", "hang"])
 def test_a_resident_that_does_not_start_leaves_the_command_line(tmp_path: Path, fake: FakeQmd, behaviour: str) -> None:
     """Without a resident the second way answers, and says so."""
@@ -348,6 +349,7 @@ def test_both_legs_run_when_the_model_is_there(tmp_path: Path, fake: FakeQmd) ->
     asyncio.run(main())
 
 
+@pytest.mark.alone
 def test_a_loading_model_costs_no_resident(tmp_path: Path, fake: FakeQmd) -> None:
     """Words answer the first search; those behind it meet their deadlines; nobody ends what is loading."""
     environ = fake.environ() | {"QMD_EMBED_MODEL": str(write_model(tmp_path / "model.gguf"))}
@@ -399,6 +401,7 @@ def test_an_embed_that_hangs_without_a_model_says_so(tmp_path: Path, fake: FakeQ
     asyncio.run(main())
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("behaviour", "failure"), [("exit", Failure.EXITED), ("locked", Failure.LOCKED), ("hang", Failure.TIMEOUT)]
 )

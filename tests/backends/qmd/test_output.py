@@ -147,6 +147,7 @@ def test_rows_are_never_invented(before: str, files: list[str], after: str) -> N
     assert rows is None or [row.file for row in rows] in (files, [])
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "piece",
     [

@@ -53,6 +53,7 @@ def test_a_paragraph_has_one_importance() -> None:
     assert ranges("a <!-- importance: 9 -->\nb <!-- importance: 1 -->\n" * 3) == [(1, 6, 1.2)]
 
 
+@pytest.mark.alone
 def test_a_paragraph_full_of_annotations_is_read_once() -> None:
     """Eight times as many lines cost about eight times as much."""
 

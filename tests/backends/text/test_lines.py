@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,6 +32,7 @@ def test_touching_ranges_become_one() -> None:
     assert spans([(5, 9), (1, 2), (3, 3), (20, 30), (22, 24)]) == [(1, 3), (5, 9), (20, 30)]
 
 
+@pytest.mark.alone
 def test_a_line_costs_the_same_however_short_its_neighbours_are() -> None:
     """Asking for one line after another does not walk over those before it each time."""
 

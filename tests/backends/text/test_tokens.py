@@ -89,6 +89,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("work", [normalize, index_terms, query_terms, content_words])
 @pytest.mark.parametrize("alphabet", HOSTILE, ids=ascii)
 def test_twice_the_text_is_about_twice_the_work(work: Callable[[str], object], alphabet: str) -> None:
