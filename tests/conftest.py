@@ -11,6 +11,9 @@ from tests.running import MODEL, QMD
 
 pytest_plugins = ("tests.parallel",)
 
+# The tests start hundreds of daemons, workers and commands, each of which would compile all of the sources again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # The same examples each time: a change fails for what it changed and not for its luck. `make properties` looks further.
 settings.register_profile("suite", derandomize=True)
 settings.register_profile("search", max_examples=2_000, deadline=None, print_blob=True)
