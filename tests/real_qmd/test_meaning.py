@@ -23,7 +23,6 @@ NOTES = {
 }
 
 pytestmark = [
-    pytest.mark.alone,
     pytest.mark.real_qmd,
     pytest.mark.skipif(not MODEL.exists(), reason="the real model is not here: make qmd"),
 ]
@@ -74,6 +73,7 @@ def test_words_still_count_beside_meaning(tmp_path: Path) -> None:
         assert answered_by_qmd(daemon, "ferry to Corvo")["results"][0]["path"] == "memory/boat.md"
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("mode", ["vsearch", "query"])
 @pytest.mark.parametrize("damage", ["missing", "truncated"])
 def test_without_its_model_meaning_is_switched_off_with_a_notice(tmp_path: Path, mode: str, damage: str) -> None:
@@ -89,6 +89,7 @@ def test_without_its_model_meaning_is_switched_off_with_a_notice(tmp_path: Path,
             assert said_so(reply), reply["notices"]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("mode", ["vsearch", "query"])
 def test_a_model_that_breaks_after_its_vectors_were_made_hangs_no_search(tmp_path: Path, mode: str) -> None:
     """The vectors are there, and nothing that a question could be turned into one with."""
