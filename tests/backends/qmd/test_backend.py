@@ -164,6 +164,7 @@ def test_nothing_found_in_plain_text_is_an_answer(tmp_path: Path, fake: FakeQmd)
     asyncio.run(main())
 
 
+@pytest.mark.alone
 def test_a_hanging_command_ends_at_the_deadline_with_its_tree(tmp_path: Path, fake: FakeQmd) -> None:
     """A deaf qmd is a time-out, and its processes are gone afterwards."""
 
@@ -178,6 +179,7 @@ def test_a_hanging_command_ends_at_the_deadline_with_its_tree(tmp_path: Path, fa
     asyncio.run(main())
 
 
+@pytest.mark.alone
 def test_a_silent_resident_is_a_timeout_and_is_replaced(tmp_path: Path, fake: FakeQmd) -> None:
     """A call without an answer meets the deadline; the child is ended and the next one works."""
 
@@ -385,6 +387,7 @@ def test_skipping_is_not_done(tmp_path: Path, fake: FakeQmd) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.alone
 def test_an_embed_that_hangs_without_a_model_says_so(tmp_path: Path, fake: FakeQmd) -> None:
     """The hang of a missing download is `model_missing`, not a time-out, and is not repeated at once."""
 

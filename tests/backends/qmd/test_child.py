@@ -10,6 +10,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
 from backends.qmd.child import MAX_STDERR_BYTES, MAX_STDOUT_BYTES, Child, Surroundings, run
 from tests.backends.qmd.making import alive, eventually, group
 
@@ -59,6 +61,7 @@ def test_floods_are_drained_and_capped(tmp_path: Path) -> None:
     assert done.stderr.endswith(b"end\n")
 
 
+@pytest.mark.alone
 def test_a_deadline_ends_the_whole_tree(tmp_path: Path) -> None:
     """A deaf child and a grandchild that holds the pipes are both gone when `run` returns."""
     script = f"trap '' TERM; sleep 600 & echo $! > {tmp_path}/pids; echo $$ >> {tmp_path}/pids; wait; wait"

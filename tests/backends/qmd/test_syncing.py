@@ -185,6 +185,7 @@ def test_another_binary_ends_the_pause(tmp_path: Path, fake: FakeQmd) -> None:
     run(tmp_path, fake, steps)
 
 
+@pytest.mark.alone
 def test_a_slow_embed_gets_more_time_also_after_a_restart(tmp_path: Path, fake: FakeQmd) -> None:
     """The limit that grew is remembered, and the pause is."""
     environ = fake.environ() | {"QMD_EMBED_MODEL": str(write_model(tmp_path / "m.gguf"))}
