@@ -392,7 +392,7 @@ def test_an_embed_that_hangs_without_a_model_says_so(tmp_path: Path, fake: FakeQ
     """The hang of a missing download is `model_missing`, not a time-out, and is not repeated at once."""
 
     async def main() -> None:
-        options = {"mode": Mode.QUERY, "embed_timeout_s": 0.5}
+        options = {"mode": Mode.QUERY, "embed_timeout_s": 2.0}
         async with running(corpus_of(tmp_path / "ws"), tmp_path / "q", fake.environ(), **options) as qmd:
             fake.behave(embed="hang")
             with refused(Failure.MODEL_MISSING):

@@ -195,10 +195,10 @@ def test_a_slow_embed_gets_more_time_also_after_a_restart(tmp_path: Path, fake: 
         with refused(Failure.TIMEOUT):
             await qmd.sync(SYNC)
 
-    run(tmp_path, fake, steps, environ=environ, mode=Mode.QUERY, embed_timeout_s=0.3)
+    run(tmp_path, fake, steps, environ=environ, mode=Mode.QUERY, embed_timeout_s=2.0)
     ledger = orjson.loads(home_of(tmp_path / "q").ledger.read_bytes())
     assert (ledger["embed_factor"], ledger["embed_pause"]["failures"]) == (2, 1)
-    run(tmp_path, fake, synced, environ=environ, mode=Mode.QUERY, embed_timeout_s=0.3)
+    run(tmp_path, fake, synced, environ=environ, mode=Mode.QUERY, embed_timeout_s=2.0)
     assert len(fake.calls("embed")) == 1
 
 
