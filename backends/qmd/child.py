@@ -74,6 +74,22 @@ class Child:
         """Start `argv`. Output goes to `on_stdout` as it comes; without `stdin` the child reads /dev/null.
 
         Raises `OSError` when the shell or the folder is missing; a missing command ends with status 127.
+        """
+        starting = asyncio.ensure_future(cls._start(argv, surroundings, on_stdout, stdin=stdin))
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            # A start that is cancelled itself waits until its pipes are closed, which a grandchild may never do.
+            await asyncio.wait([starting])
+            if starting.exception() is None:
+                await starting.result().end()
+            raise
+
+    @classmethod
+    async def _start(
+        cls, argv: Sequence[str], surroundings: Surroundings, on_stdout: Callable[[bytes], None], *, stdin: bool
+    ) -> Self:
+        """Do it, with nobody who gives up on the way.
 
         The write end of the leash must stay ours alone: processes that are forked without exec would keep
         it open, so the daemon must start its other children by spawning.

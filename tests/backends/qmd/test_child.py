@@ -14,6 +14,7 @@ import pytest
 
 from backends.qmd.child import MAX_STDERR_BYTES, MAX_STDOUT_BYTES, Child, Surroundings, run
 from tests.backends.qmd.making import alive, eventually, group
+from tests.running import processes_of
 
 
 def here(tmp_path: Path) -> Surroundings:
@@ -105,6 +106,23 @@ def test_cancelling_ends_the_tree(tmp_path: Path) -> None:
 
     asyncio.run(main())
     assert eventually(lambda: not alive(int((tmp_path / "pid").read_text())))
+
+
+@pytest.mark.parametrize("turns", range(8))
+def test_a_caller_that_gives_up_while_its_child_starts_leaves_nothing_behind(tmp_path: Path, turns: int) -> None:
+    """At whatever turn of the loop, and although a grandchild holds the pipes."""
+    surroundings = Surroundings(environment={"PATH": os.defpath, "HERE": str(tmp_path)}, folder=tmp_path)
+
+    async def main() -> None:
+        task = asyncio.create_task(run(shell("sleep 600 & wait"), surroundings, timeout_s=600))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task], timeout=30)
+        assert task.cancelled()
+
+    asyncio.run(main())
+    assert eventually(lambda: not processes_of(str(tmp_path)))
 
 
 def test_no_descriptor_stays_open(tmp_path: Path) -> None:
