@@ -150,9 +150,8 @@ def _locked(descriptor: int) -> bool:
 
 @contextmanager
 def _opened(part: Path, start: int) -> Iterator[BinaryIO]:
-    with os.fdopen(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600), "wb") as out:
-        out.truncate(start)
-        out.seek(start)
+    place = os.O_APPEND if start else os.O_TRUNC
+    with os.fdopen(os.open(part, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC | place, 0o600), "wb") as out:
         yield out
         out.flush()
         os.fsync(out.fileno())

@@ -237,6 +237,7 @@ class ModelProcess:
             return self.child
         if self._clock() < self._not_before:
             raise _unavailable("local_pausing")
+        self.close()
         child = self._child = Child(self._program)
         child.answer(min(give_up_at, time.monotonic() + LOAD_TIMEOUT_S))
         log.debug("local model loaded", extra={"fields": {"pid": child.pid, "rssBytes": child.rss_bytes()}})
