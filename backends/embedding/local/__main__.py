@@ -43,7 +43,9 @@ class Model:
         params.embedding = True
         params.pooling_type = xllamacpp.llama_pooling_type(pooling)
         params.n_ctx = params.n_batch = params.n_ubatch = context
-        params.cpuparams.n_threads = min(_MOST_THREADS, os.cpu_count() or 1)
+        # Threads wait for each other in busy loops: one for every core, on a machine that others use too, is several
+        # times slower than one less.
+        params.cpuparams.n_threads = max(1, min(_MOST_THREADS, (os.cpu_count() or 1) - 1))
         # Nothing that was asked is kept: neither in memory nor in the log.
         params.cache_prompt, params.cache_ram_mib = False, 0
         params.verbosity = 0
