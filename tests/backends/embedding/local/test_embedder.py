@@ -117,8 +117,10 @@ def test_a_batch_outlives_the_process_that_was_killed_under_it(
     embedder: LocalEmbedder, caplog: pytest.LogCaptureFixture
 ) -> None:
     rows: list[Vectors] = []
+    embedder.embed_query("tea")
     thread = threading.Thread(target=lambda: rows.append(embedder.process.rows([LONG] * 16)))
     thread.start()
+    until(lambda: embedder.process._busy)
     os.kill(living(embedder.process).pid, signal.SIGKILL)
     thread.join(60)
     assert rows[0].shape == (16, 384)
