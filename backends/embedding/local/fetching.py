@@ -1,4 +1,4 @@
-"""One download as a stream of bytes; the only part of `local` that opens a connection."""
+"""One download as a stream of bytes; the only part of `local` that asks for a connection."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
-_CONNECT_TIMEOUT_S = 15.0
+from backends.embedding.remote.wire import RefusedError
+
 _SILENCE_S = 60.0
 
 
@@ -30,14 +31,11 @@ Fetch: TypeAlias = Callable[[str, Mapping[str, str]], AbstractContextManager[Str
 @contextmanager
 def fetch(url: str, headers: Mapping[str, str]) -> Iterator[Stream]:
     """Ask for an address, over redirects. Raises `FetchError`, also while the chunks are read."""
-    import httpx
+    # A model that is on this machine already must not load an HTTP client.
+    from backends.embedding.remote.transport import streamed
 
-    timeout = httpx.Timeout(_SILENCE_S, connect=_CONNECT_TIMEOUT_S)
-    # Ranges count bytes of the file itself, so it must not come compressed.
-    plain = {**headers, "accept-encoding": "identity"}
     try:
-        with httpx.stream("GET", url, headers=plain, timeout=timeout, follow_redirects=True) as reply:
-            yield Stream(reply.status_code, dict(reply.headers), reply.iter_raw())
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        # What httpx says may quote an address with a password in it.
-        raise FetchError(type(error).__name__) from None
+        with streamed(url, headers, silence_s=_SILENCE_S) as (status, told, chunks):
+            yield Stream(status, told, chunks)
+    except RefusedError as refused:
+        raise FetchError(refused.detail) from None

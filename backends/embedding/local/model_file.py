@@ -10,10 +10,11 @@ from pathlib import Path
 from xdg_base_dirs import xdg_cache_home
 
 from backends.embedding.base import EmbeddingSpec, EmbeddingUnavailableError
+from backends.embedding.catalog import default_model
 from backends.embedding.local.download import download
 from backends.embedding.local.fetching import Fetch, fetch
 
-DEFAULT_MODEL = "hf:ggml-org/embeddinggemma-300m-qat-q8_0-GGUF/embeddinggemma-300m-qat-Q8_0.gguf"
+DEFAULT_MODEL = default_model("local")
 _HUB = "https://huggingface.co"
 #: No part may begin with a dot: the parts become folders of the cache.
 _ADDRESS = re.compile(r"hf:((?:[A-Za-z0-9_-][A-Za-z0-9._-]*/){2,8}[A-Za-z0-9_-][A-Za-z0-9._-]*\.gguf)")

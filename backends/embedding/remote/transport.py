@@ -6,7 +6,8 @@ import logging
 import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import httpx
 
@@ -32,10 +33,36 @@ def send(request: Request, timeout_s: float, *, max_reply_bytes: int = MAX_REPLY
     connection fails, REQUEST when the address or a header cannot be sent, REPLY when it is larger than allowed.
     """
     deadline = time.monotonic() + timeout_s
-    timeout = httpx.Timeout(timeout_s, connect=min(_CONNECT_TIMEOUT_S, timeout_s))
+    with _refusing(timeout_s):
+        return _exchange(request, _timeout(timeout_s), deadline, max_reply_bytes)
+
+
+@contextmanager
+def streamed(
+    url: str, headers: Mapping[str, str], *, silence_s: float
+) -> Iterator[tuple[int, Mapping[str, str], Iterator[bytes]]]:
+    """Ask for a file, over redirects: status, headers (lower-case) and the bytes as they come, of any number.
+
+    Raises `RefusedError` like `send`, also while the bytes are read, and TIMEOUT after `silence_s` without one.
+    """
+    # Ranges count bytes of the file itself, so it must not come compressed.
+    plain = {**headers, "accept-encoding": "identity"}
+    with (
+        _refusing(silence_s),
+        _client().stream("GET", url, headers=plain, timeout=_timeout(silence_s), follow_redirects=True) as response,
+    ):
+        yield response.status_code, dict(response.headers), response.iter_raw()
+
+
+def _timeout(seconds: float) -> httpx.Timeout:
+    return httpx.Timeout(seconds, connect=min(_CONNECT_TIMEOUT_S, seconds))
+
+
+@contextmanager
+def _refusing(timeout_s: float) -> Iterator[None]:
     # What httpx says may quote an address, a header or a proxy with its password: only the kind of error goes on.
     try:
-        return _exchange(request, timeout, deadline, max_reply_bytes)
+        yield
     except httpx.TimeoutException:
         raise RefusedError(Trouble.TIMEOUT, f"no reply within {timeout_s:g} s") from None
     except (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.InvalidURL, UnicodeError) as error:
