@@ -217,6 +217,42 @@ def test_what_an_engine_does_not_report_is_not_shown(run: Run, daemon: FakeDaemo
     assert not any(label in out for label in ("resident", "embed", "held", "breaker", "version", "None"))
 
 
+CHOICE = {
+    "requested": "auto",
+    "provider": "openai",
+    "model": "text-embedding-3-small",
+    "chosenBy": "auto",
+    "reason": "OPENAI_API_KEY is set",
+    "fallback": "mistral",
+}
+
+
+@pytest.mark.parametrize(
+    ("stored", "lines"),
+    [
+        ({}, ["openai text-embedding-3-small", "chosen by auto: OPENAI_API_KEY is set", "fallback: mistral"]),
+        (
+            {"provider": "static", "model": "l2_supercat_256"},
+            [
+                "static l2_supercat_256",
+                "wanted: openai text-embedding-3-small",
+                "chosen by auto: OPENAI_API_KEY is set",
+                "fallback: mistral",
+            ],
+        ),
+    ],
+)
+def test_the_embedding_provider_is_told_with_how_it_was_chosen(
+    run: Run, daemon: FakeDaemon, stored: dict[str, str], lines: list[str]
+) -> None:
+    """And whose vectors the index has, while that is another."""
+    engines = {"builtin": {"ready": True, **stored, "embedding": CHOICE}}
+    daemon.routes["GET", "/v1/agents/main/status"] = (200, agent(engines=engines))
+    out = [line.strip() for line in run("status", "main").stdout.splitlines()]
+    start = out.index(f"embedding  {lines[0]}")
+    assert out[start + 1 : start + 1 + len(lines[1:])] == lines[1:]
+
+
 def test_a_status_with_hardly_any_fields_is_still_shown(run: Run, daemon: FakeDaemon) -> None:
     """An agent that was never synced has dashes, not an exception."""
     daemon.routes["GET", "/v1/status"] = (200, {"state": "starting", "agents": [{"id": "main", "state": "indexing"}]})

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import orjson
+import pytest
 
 from sidecar.config import Severity, check, load, show
 from tests.sidecar.config.conftest import Load
@@ -24,6 +25,25 @@ def test_check_of_an_unreadable_file(home: Path) -> None:
     """One finding that says why."""
     (finding,) = check(home / "none.json5", environ={"HOME": str(home)})
     assert (finding.code, finding.file) == ("unreadable", str(home / "none.json5"))
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://u:hunter2@h/v1", "https://***@h/v1"),
+        ("https://u:p/hunter2@h/v1", "https://***@h/v1"),
+        ("u:hunter2@h", "***@h"),
+        ("https://h/v1?key=hunter2", "https://h/v1?***"),
+        ("https://h/v1", "https://h/v1"),
+    ],
+)
+def test_show_hides_the_secrets_of_an_address(load_text: Load, url: str, shown: str) -> None:
+    """OpenClaw's own providers may hold any; a header of that name is hidden whole."""
+    provider = {"baseUrl": url, "headers": {"baseUrl": "hunter2"}}
+    settings = load_text(json.dumps({"models": {"providers": {"x": provider}}}))
+    effective = show(settings)
+    assert effective["models"]["providers"]["x"]["baseUrl"] == shown
+    assert "hunter2" not in json.dumps([effective, show(settings, origin=True)])
 
 
 def test_show_hides_secrets(load_text: Load) -> None:
