@@ -12,14 +12,17 @@ from pydantic import SecretStr
 from backends.embedding.catalog import APIS, CATALOG, Entry
 from sidecar.config.schema import Provider
 from sidecar.config.search import Remote
-from sidecar.config.sendable import is_header_text
+from sidecar.config.sendable import host_of, is_header_text
 
 REMOTE: Final = Remote()
 
 #: Tokens of a person's login: a JWT, as ChatGPT's sign-in gives, or one of Google's. APIs for embedding refuse them.
 _LOGIN = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]*|ya29\..+|(?:.*[-_])?oauth(?:[:-].*)?", re.IGNORECASE)
-#: What OpenClaw signs people in to; elsewhere a key may well be a JWT.
-_WITH_LOGIN: Final = frozenset({"openai", "gemini"})
+#: What people are signed in to, with its own hosts; a gateway at another address may ask for any token.
+_WITH_LOGIN: Final[Mapping[str, tuple[str, ...]]] = {
+    "openai": ("", "api.openai.com", "chatgpt.com"),
+    "gemini": ("", "generativelanguage.googleapis.com"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +63,8 @@ def endpoint(
     addresses = [remote.base_url, *(section.base_url for _, section in sections)]
     base_url = next((url.strip() for url in addresses if url and url.strip()), None)
     keys = dict(_keys(entry, sections, variables, remote))
-    # A gateway of one's own may ask for any token.
-    logins = {
-        place for place, key in keys.items() if not base_url and provider in _WITH_LOGIN and _LOGIN.fullmatch(key)
-    }
+    has_logins = host_of(base_url or "") in _WITH_LOGIN.get(provider, ())
+    logins = {place for place, key in keys.items() if has_logins and _LOGIN.fullmatch(key)}
     key_from = next((place for place in keys if place not in logins), "")
     return Endpoint(
         base_url=base_url,

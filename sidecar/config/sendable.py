@@ -39,11 +39,15 @@ def address_problem(text: str) -> str:
 
 def is_in_clear(url: str) -> bool:
     """Whether what is sent to an address crosses a network unencrypted."""
+    return url.lower().startswith("http:") and not _is_loopback(host_of(url))
+
+
+def host_of(url: str) -> str:
+    """The host of an address, lower-case; empty where there is none."""
     try:
-        parts = urlsplit(url)
+        return urlsplit(url).hostname or ""
     except ValueError:
-        return False
-    return parts.scheme == "http" and not _is_loopback(parts.hostname or "")
+        return ""
 
 
 def _is_loopback(host: str) -> bool:

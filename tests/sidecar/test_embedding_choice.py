@@ -142,6 +142,8 @@ def test_a_sign_in_for_chat_is_no_key(choice: Choose, login: str) -> None:
     assert choice({}, providers=providers).first.provider == "static"
     assert choice({}, providers=providers, OPENAI_API_KEY="k").first.api_key == "k"
     assert choice({"provider": "openai"}, OPENAI_API_KEY=login).first.api_key == ""
+    providers["openai"]["baseUrl"] = "https://API.openai.com/v1"
+    assert choice({"provider": "openai"}, providers=providers).first.api_key == ""
 
 
 def test_a_gateway_of_ones_own_may_ask_for_any_token(choice: Choose) -> None:
