@@ -63,7 +63,8 @@ class Hit:
 
     `path` is the shown path (`Corpus.shown`); lines are 1-based and inclusive; scores are relevances in 0..1;
     `partial` marks a window cut out of a single line that is longer than the snippet limit. `newer` names the line
-    (`path#L<n>`) of a hit before this one that says something newer about the same fact.
+    (`path#L<n>`) of a hit before this one that says something newer about the same fact. `media` is the media type of
+    an image or a recording: the hit is the whole file, its snippet names it, and its lines are 1 to 1.
     """
 
     root: str
@@ -79,6 +80,7 @@ class Hit:
     vector_score: float | None = None
     partial: bool = False
     newer: str | None = None
+    media: str | None = None
     explain: Mapping[str, Any] | None = None
 
     @property

@@ -11,13 +11,15 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, TypeAlias
 
 from wcmatch import glob
+
+from backends.media import kind_of
 
 #: Folders that QMD and every sensible indexer leave alone; both engines skip the same ones.
 IGNORED_FOLDERS = frozenset({"node_modules", "vendor", "dist", "build", "__pycache__"})
@@ -47,7 +49,8 @@ class Root:
     `patterns` are globs relative to `path`; the first that matches any file is in force, so that one slot can
     say "`MEMORY.md`, else `memory.md`". `shown` is the prefix of shown paths: empty for files at the top of the
     workspace, `memory/`, or `qmd/<name>/` for a folder outside it. `without` names folders inside that belong to
-    somebody else. `trusted` is false for text that did not come from the agent or its owner.
+    somebody else. `trusted` is false for text that did not come from the agent or its owner. `media` names the kinds
+    of files (`image`, `audio`) that the root holds, and holds alone; empty for a root of texts.
     """
 
     name: str
@@ -57,7 +60,7 @@ class Root:
     shown: str
     without: tuple[str, ...] = ()
     trusted: bool = True
-    media: bool = False
+    media: tuple[str, ...] = ()
 
     def pattern(self) -> str:
         """The pattern in force now: the first that matches a file, else the first."""
@@ -72,6 +75,7 @@ class Root:
             is_plain(self.shown + relative)
             and not is_ignored(relative)
             and not self._is_left_out(relative)
+            and self._is_of_kind(relative)
             and any(matcher(pattern)(relative) for pattern in self.patterns)
         )
 
@@ -117,8 +121,11 @@ class Root:
                 refuse(printable(self.shown + relative), why)
 
         for found in walk(self.path, odd):
-            if matches(found.relative) and not self._is_left_out(found.relative):
+            if matches(found.relative) and not self._is_left_out(found.relative) and self._is_of_kind(found.relative):
                 yield found
+
+    def _is_of_kind(self, relative: str) -> bool:
+        return not self.media or kind_of(relative) in self.media
 
     def _is_left_out(self, relative: str) -> bool:
         return bool(self.without) and any(f"{relative}/".startswith(f"{folder}/") for folder in self.without)
@@ -169,6 +176,10 @@ class Corpus:
     agent_id: str
     workspace: Path
     roots: tuple[Root, ...]
+
+    def of_texts(self) -> Corpus:
+        """The same without images and recordings."""
+        return replace(self, roots=tuple(root for root in self.roots if not root.media))
 
     def root(self, name: str) -> Root | None:
         """The root of that name."""

@@ -117,6 +117,7 @@ def _builtin_options(settings: Settings, agent: AgentSettings, embedding: Embedd
         vector_enabled=vector.enabled,
         extension_path=expand(vector.extension_path, settings.variables) if vector.extension_path else None,
         cache_entries=search.cache.max_entries if search.cache.enabled else 0,
+        most_media_bytes=search.multimodal.max_file_bytes,
         embedding=embedding,
     )
 
@@ -126,7 +127,8 @@ def _qmd(
 ) -> QmdBackend:
     qmd = settings.memory.qmd
     return QmdBackend(
-        corpus=corpus,
+        # qmd reads texts: what it would make of an image is noise.
+        corpus=corpus.of_texts(),
         home=_qmd_home(settings, agent, shared),
         options=QmdOptions(
             command=qmd.command,

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
 from backends.corpus import Corpus, Kind, Located, open_regular
+from backends.media import type_of
 from sidecar.admission import admit, denied_json
 from sidecar.agents import Agent
 from sidecar.config import Settings
@@ -57,7 +58,10 @@ class Excerpt:
 
 
 async def get(agent: Agent, request: ReadRequest, settings: Settings, pool: Executor) -> dict[str, Any]:
-    """Answer one read. Raises `PathNotAllowedError`, `TimeoutError`, and `OSError` for what the disk cannot give."""
+    """Answer one read; of an image or a recording with its media type alone.
+
+    Raises `PathNotAllowedError`, `TimeoutError`, and `OSError` for what the disk cannot give.
+    """
     if not agent.enabled:
         error = "memory search is disabled for this agent"
         return {"path": request.path, "text": "", "disabled": True, "error": error}
@@ -70,8 +74,19 @@ async def get(agent: Agent, request: ReadRequest, settings: Settings, pool: Exec
         raise PathNotAllowedError
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(TIMEOUT_S):
+        if located.root.media:
+            return await loop.run_in_executor(pool, lambda: medium(located))
         excerpt = await loop.run_in_executor(pool, lambda: read(located, start=start, lines=lines))
     return {"path": located.path, "text": ""} if excerpt is None else _excerpt_json(excerpt)
+
+
+def medium(located: Located) -> dict[str, Any]:
+    """What is said of an image or a recording: its media type, as long as it is there. Raises like `read`."""
+    descriptor = _opened(located)
+    if descriptor is None:
+        return {"path": located.path, "text": ""}
+    os.close(descriptor)
+    return {"path": located.path, "text": "", "media": type_of(located.relative)}
 
 
 _CITATION = re.compile(r"(?P<path>.+\.md)#L(?P<first>\d{1,9})(?:-L?(?P<last>\d{1,9}))?", re.IGNORECASE)
@@ -101,7 +116,7 @@ def _excerpt_json(excerpt: Excerpt) -> dict[str, Any]:
 def locate(corpus: Corpus, path: str) -> Located:
     """The file that a caller names, by shown path or by absolute path inside a root. Raises `PathNotAllowedError`."""
     located = _from_absolute(corpus, path) if path.startswith("/") else corpus.locate(path)
-    if located is None or not located.relative.lower().endswith(".md"):
+    if located is None or not (located.root.media or located.relative.lower().endswith(".md")):
         raise PathNotAllowedError
     return located
 
@@ -122,8 +137,17 @@ def read(located: Located, *, start: int = 1, lines: int = DEFAULT_LINES) -> Exc
     A single line longer than that is cut. Raises `PathNotAllowedError` when a link or something that is no regular
     file stands on the way, and `OSError` for what the disk cannot give.
     """
+    descriptor = _opened(located)
+    if descriptor is None:
+        return None
+    with os.fdopen(descriptor, "rb") as stream:
+        return _slice(located.path, _lines(stream), start, lines)
+
+
+def _opened(located: Located) -> int | None:
+    """The descriptor of a file, None when it is not there. Raises like `read`."""
     try:
-        descriptor = open_regular(located)
+        return open_regular(located)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -132,8 +156,6 @@ def read(located: Located, *, start: int = 1, lines: int = DEFAULT_LINES) -> Exc
         if error.errno == errno.ENOTDIR and not _through_link(located):
             return None
         raise PathNotAllowedError from error
-    with os.fdopen(descriptor, "rb") as stream:
-        return _slice(located.path, _lines(stream), start, lines)
 
 
 def _through_link(located: Located) -> bool:

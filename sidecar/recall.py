@@ -172,9 +172,7 @@ def _outcome(answer: Answer) -> Outcome:
 
 
 def _result(hit: Hit, *, cite: bool) -> dict[str, Any]:
-    citation = f"{hit.path}#L{hit.start_line}"
-    if hit.end_line != hit.start_line:
-        citation += f"-L{hit.end_line}"
+    citation = _citation(hit)
     return {
         "path": hit.path,
         "startLine": hit.start_line,
@@ -187,10 +185,18 @@ def _result(hit: Hit, *, cite: bool) -> dict[str, Any]:
         "provenance": {"root": hit.root, "kind": hit.kind, "trusted": hit.trusted},
         **({"partial": True} if hit.partial else {}),
         **({"newer": hit.newer} if hit.newer else {}),
+        **({"media": hit.media} if hit.media else {}),
         **({"vectorScore": round(hit.vector_score, 4)} if hit.vector_score is not None else {}),
         **({"textScore": round(hit.text_score, 4)} if hit.text_score is not None else {}),
         **({"explain": hit.explain} if hit.explain is not None else {}),
     }
+
+
+def _citation(hit: Hit) -> str:
+    if hit.media:
+        return hit.path
+    first = f"{hit.path}#L{hit.start_line}"
+    return first if hit.end_line == hit.start_line else f"{first}-L{hit.end_line}"
 
 
 def within(max_chars: int, results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -270,8 +270,8 @@ class BuiltinBackend:
         skipped: Mapping[str, str] = {}
         if self._reader.exists():
             with self._reader.lease(time.monotonic() + _BACKGROUND_S) as lease:
-                rows = lease.connection.execute("SELECT path, mtime, size FROM files")
-                known = {path: Known(mtime, size) for path, mtime, size in rows}
+                rows = lease.connection.execute("SELECT path, mtime, size, root FROM files")
+                known = {path: Known(*seen) for path, *seen in rows}
                 # Only what the index has no row of waits for nothing: what was seen and changed since does wait.
                 skipped = {path: why for path, why in lease.facts.skipped.items() if path not in known}
         return compare(self._corpus, known).pending(skipped)

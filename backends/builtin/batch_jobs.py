@@ -12,6 +12,7 @@ import orjson
 
 from backends.builtin.embedding_cache import EmbeddingCache
 from backends.builtin.heartbeat import Idle, awaited
+from backends.builtin.media import MediaFiles
 from backends.builtin.schema import fetch
 from backends.embedding.remote.batch.runner import BatchGivenUp, JobStore
 from backends.embedding.remote.batch.wire import Job, Result
@@ -77,10 +78,12 @@ class BatchJobs:
         cache: EmbeddingCache,
         embedder: Batching,
         *,
+        media: MediaFiles,
         idle: Idle,
         alive: Callable[[], None],
     ) -> None:
         self._connection = connection
+        self._media = media
         self._cache = cache
         self._embedder = embedder
         self._idle = idle
@@ -108,7 +111,13 @@ class BatchJobs:
     def _missing(self) -> Mapping[str, str]:
         """Texts by digest without a vector; none when they are so few that direct calls are better."""
         texts: dict[str, str] = {}
-        for digest, text in self._connection.execute("SELECT hash, text FROM chunks WHERE stamp = 0 ORDER BY number"):
+        # What stands as the text of an image is its path, and no vector of that may be taken for its own.
+        rows = self._connection.execute(
+            "SELECT hash, text FROM chunks"  # noqa: S608 - only question marks
+            f" WHERE stamp = 0 AND NOT {self._media.condition()} ORDER BY number",
+            self._media.roots,
+        )
+        for digest, text in rows:
             if digest not in self._tried and not self._cache.known({digest}):
                 texts[digest] = text
             if len(texts) == MOST_TEXTS:

@@ -16,11 +16,12 @@ class Known(NamedTuple):
 
     mtime_ns: int
     size: int
+    root: str
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """`suspects` may have changed (time or size differ), `gone` and `same` are shown paths.
+    """`suspects` may have changed (time, size or root differ), `gone` and `same` are shown paths.
 
     `refused` are files that can never be memory because of their names, as printable paths with the reason.
     """
@@ -46,7 +47,7 @@ def compare(corpus: Corpus, known: Mapping[str, Known]) -> Difference:
     for root, found in corpus.files(refused.__setitem__):
         shown = root.shown + found.relative
         gone.discard(shown)
-        if known.get(shown) == (found.mtime_ns, found.size):
+        if known.get(shown) == (found.mtime_ns, found.size, root.name):
             same.add(shown)
         else:
             suspects.append((root, found))

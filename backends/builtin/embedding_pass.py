@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import astuple
+from itertools import chain
 from typing import Any
 
 import apsw
@@ -18,13 +19,17 @@ from backends.builtin.embedding_cache import EmbeddingCache
 from backends.builtin.flights import Batch, Flights, Row
 from backends.builtin.heartbeat import Idle
 from backends.builtin.identity import adopt_embedding
+from backends.builtin.media import MediaFiles
 from backends.builtin.meta import publish, read_generation, read_meta, write_meta
 from backends.builtin.schema import fetch, fetch_value
 from backends.builtin.upkeep import keep_log_short
-from backends.builtin.vectorizing import Made
-from backends.embedding import Embedder, EmbeddingUnavailableError
+from backends.builtin.vectorizing import Content, Made
+from backends.embedding import Embedder, EmbeddingUnavailableError, MediaEmbedder
 
 _SAMPLE_CHUNKS = 400
+_MEDIA_ACTION = "Set provider gemini and model gemini-embedding-2-preview, or multimodal.enabled to false."
+#: Images and recordings go one in a call; so many make a batch, so that few are lost when a sync is broken off.
+_MEDIA_BATCH = 4
 
 
 class EmbeddingPass:
@@ -41,6 +46,7 @@ class EmbeddingPass:
         embedder: Embedder,
         cache_entries: int,
         has_vec: bool,
+        media: MediaFiles,
         idle: Idle = nullcontext,
     ) -> None:
         self._connection = connection
@@ -48,6 +54,9 @@ class EmbeddingPass:
         self._identity = embedder.identity
         self._cache = EmbeddingCache(connection, embedder.identity, cache_entries)
         self._has_vec = has_vec
+        self._media = media
+        self._embeds_media = isinstance(embedder, MediaEmbedder) and bool(embedder.media)
+        self._without_meaning = 0
         self._idle = idle
         self.refused: dict[str, str] = {}
         self.failure: EmbeddingUnavailableError | None = None
@@ -62,8 +71,11 @@ class EmbeddingPass:
             message = "The provider works on batch jobs; new notes are found by their words until these end."
             return {"code": "embedding_batch", "message": message, "action": "Nothing: each sync looks for results."}
         if self.refused:
-            message = f"Parts of {len(self.refused)} notes could not be embedded; they are found by their words."
+            message = f"Parts of {len(self.refused)} files could not be embedded; they are found by their words."
             return {"code": "embedding_partial", "message": message, "action": "See `skipped` in the status."}
+        if self._without_meaning:
+            message = f"The embedding model reads texts only; {self._without_meaning} images or recordings are found by"
+            return {"code": "media_by_name", "message": f"{message} their names.", "action": _MEDIA_ACTION}
         return None
 
     def run(self, report: Callable[[dict[str, Any]], None]) -> int:
@@ -74,6 +86,7 @@ class EmbeddingPass:
         else:
             vec_table.leave(self._connection)
         self.refused, self.failure, self._at_work = {}, None, False
+        self._without_meaning = 0 if self._embeds_media else self._count_media()
         embedded = 0
         try:
             self._run_jobs(report)
@@ -93,7 +106,12 @@ class EmbeddingPass:
         if not (self._cache.is_on and isinstance(self._embedder, Batching)):
             return
         jobs = BatchJobs(
-            self._connection, self._cache, self._embedder, idle=self._idle, alive=lambda: report({"phase": "batch"})
+            self._connection,
+            self._cache,
+            self._embedder,
+            media=self._media,
+            idle=self._idle,
+            alive=lambda: report({"phase": "batch"}),
         )
         jobs.run()
         self._at_work = jobs.waiting
@@ -106,40 +124,60 @@ class EmbeddingPass:
         def alive() -> None:
             report({"phase": "vectors", "done": seen, "total": total})
 
-        for batch, made in self._embedded(self._known_in(self._missing()), alive):
+        for batch, made in self._embedded(alive):
             yield self._store(batch, made)
             keep_log_short(self._connection)
             seen += len(batch.rows)
             alive()
 
-    def _embedded(self, batches: Iterator[Batch], alive: Callable[[], None]) -> Iterator[tuple[Batch, Made]]:
+    def _embedded(self, alive: Callable[[], None]) -> Iterator[tuple[Batch, Made]]:
+        texts, media = self._known_in(self._missing_texts()), self._known_in(self._missing_media())
+        flights = Flights(self._embedder, idle=self._idle, alive=alive)
         if self._at_work:
             # What was not known is being paid for already.
-            return ((batch, Made()) for batch in batches)
-        return Flights(self._embedder, idle=self._idle, alive=alive).land(batches)
+            yield from ((batch, Made()) for batch in texts)
+            yield from flights.land(media)
+        else:
+            yield from flights.land(chain(texts, media))
 
     def _known_in(self, batches: Iterable[Sequence[Row]]) -> Iterator[Batch]:
         for rows in batches:
             yield Batch(rows, self._cache.known({digest for _, digest, _, _ in rows}))
 
-    def _missing(self) -> Iterator[list[Row]]:
+    def _missing_texts(self) -> Iterator[list[Row]]:
+        yield from self._missing(f"NOT {self._media.condition()}", self._embedder.batch_texts)
+
+    def _missing_media(self) -> Iterator[list[Row]]:
+        """Images and recordings by reference; their bytes are read on the thread that sends them."""
+        if not self._embeds_media:
+            return
+        for rows in self._missing(self._media.condition(), _MEDIA_BATCH):
+            files = [(number, digest, self._media.at(path), path) for number, digest, _, path in rows]
+            yield [(number, digest, file, path) for number, digest, file, path in files if file]
+
+    def _count_media(self) -> int:
+        sql = f"SELECT count(*) FROM chunks WHERE {self._media.condition()}"  # noqa: S608 - only question marks
+        return int(fetch_value(self._connection, sql, self._media.roots))
+
+    def _missing(self, condition: str, most: int) -> Iterator[list[Row]]:
         last = 0
-        while rows := self._missing_after(last):
+        while rows := self._missing_after(last, condition, most):
             yield rows
             last = rows[-1][0]
 
-    def _missing_after(self, number: int) -> list[Row]:
+    def _missing_after(self, number: int, condition: str, most: int) -> list[Row]:
         rows = self._connection.execute(
-            "SELECT number, hash, text, path FROM chunks WHERE stamp = 0 AND number > ? ORDER BY number LIMIT ?",
-            (number, self._embedder.batch_texts),
+            "SELECT number, hash, text, path FROM chunks"  # noqa: S608 - only question marks
+            f" WHERE stamp = 0 AND number > ? AND {condition} ORDER BY number LIMIT ?",
+            (number, *self._media.roots, most),
         )
         return list(rows)
 
     def _store(self, batch: Batch, made: Made) -> int:
         known = {**batch.known, **made.vectors}
-        for _, digest, _, path in batch.rows:
+        for _, digest, content, path in batch.rows:
             if digest in made.refused:
-                self.refused[path] = f"a part has no vector: {made.refused[digest]}"
+                self.refused[path] = f"{_what(content)} has no vector: {made.refused[digest]}"
         rows = [(number, known[digest]) for number, digest, _, _ in batch.rows if digest in known]
         with self._connection:
             publish(self._connection)
@@ -158,8 +196,9 @@ class EmbeddingPass:
         """Measure where this index's cosines lie: a line against other chunks, and against its own."""
         rows = fetch(
             self._connection,
-            "SELECT text, embedding FROM chunks WHERE stamp > 0 ORDER BY hash LIMIT ?",
-            (_SAMPLE_CHUNKS,),
+            "SELECT text, embedding FROM chunks"  # noqa: S608 - only question marks
+            f" WHERE stamp > 0 AND NOT {self._media.condition()} ORDER BY hash LIMIT ?",
+            (*self._media.roots, _SAMPLE_CHUNKS),
         )
         asked = self._embedded_lines([typical_line(text) for text, _ in rows], report)
         kept = [at for at in range(len(rows)) if at in asked]
@@ -172,7 +211,7 @@ class EmbeddingPass:
 
     def _embedded_lines(self, lines: Sequence[str], report: Callable[[dict[str, Any]], None]) -> dict[int, bytes]:
         """The vectors of lines by place, as far as the model takes them; the cache keeps them, too."""
-        rows = [(at, hashlib.sha256(line.encode()).hexdigest(), line, "") for at, line in enumerate(lines)]
+        rows: list[Row] = [(at, hashlib.sha256(line.encode()).hexdigest(), line, "") for at, line in enumerate(lines)]
         found: dict[int, bytes] = {}
         flights = Flights(self._embedder, idle=self._idle, alive=lambda: report({"phase": "calibration"}))
         for batch, made in flights.land(self._known_in(_slices(rows, self._embedder.batch_texts))):
@@ -180,6 +219,10 @@ class EmbeddingPass:
             known = {**batch.known, **made.vectors}
             found |= {at: known[digest] for at, digest, _, _ in batch.rows if digest in known}
         return found
+
+
+def _what(content: Content) -> str:
+    return "a part" if isinstance(content, str) else "it"
 
 
 def _slices(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:

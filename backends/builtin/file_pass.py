@@ -18,6 +18,7 @@ from backends.base import Source
 from backends.builtin.discovery import Known, compare
 from backends.builtin.identity import Cut
 from backends.builtin.intake import Piece, UnfitError, decoded, pieces, read
+from backends.builtin.media import MediaFiles
 from backends.builtin.meta import publish, read_generation, read_meta
 from backends.builtin.upkeep import keep_log_short
 from backends.corpus import Corpus, Found, Located, Root
@@ -36,10 +37,13 @@ class FilePass:
     `skipped` are the files that are not indexed, or not as they are, with the reason.
     """
 
-    def __init__(self, connection: apsw.Connection, corpus: Corpus, cut: Cut, report: Report) -> None:
+    def __init__(
+        self, connection: apsw.Connection, corpus: Corpus, cut: Cut, media: MediaFiles, report: Report
+    ) -> None:
         self._connection = connection
         self._corpus = corpus
         self._cut = cut
+        self._media = media
         self._report = report
         self._generation = 0
         self.changed = 0
@@ -53,6 +57,7 @@ class FilePass:
 
     def run(self) -> None:
         """Bring the rows up to date once."""
+        self._media.readmit(self._connection)
         difference = compare(self._corpus, self._known())
         self.unchanged = len(difference.same)
         earlier: Mapping[str, str] = read_meta(self._connection).get("skipped", {})
@@ -69,8 +74,8 @@ class FilePass:
             self._report({"phase": "files", "done": done, "total": total})
 
     def _known(self) -> dict[str, Known]:
-        rows = self._connection.execute("SELECT path, mtime, size FROM files")
-        return {path: Known(mtime, size) for path, mtime, size in rows}
+        rows = self._connection.execute("SELECT path, mtime, size, root FROM files")
+        return {path: Known(*seen) for path, *seen in rows}
 
     def _batch(self, queue: Iterator[tuple[Root, Found]]) -> int:
         until = time.monotonic() + BATCH_S
@@ -88,7 +93,7 @@ class FilePass:
     def _take(self, located: Located, found: Found) -> None:
         """Index one file, or say why not. One bad file never stops the others."""
         try:
-            self._index(located, found, read(located, found))
+            self._index(located, found)
         except UnfitError as unfit:
             self.skipped[located.path] = unfit.reason
             # Recorded as seen, so that the next scan does not count it as changed.
@@ -99,39 +104,43 @@ class FilePass:
             name = errno.errorcode.get(error.errno or 0, type(error).__name__)
             self.skipped[located.path] = f"cannot be read ({name})"
 
-    def _index(self, located: Located, found: Found, data: bytes) -> None:
+    def _index(self, located: Located, found: Found) -> None:
+        if medium := self._media.of(located):
+            digest = medium.digest(found)
+            self._put(located, found, digest, lambda: [medium.piece(digest)])
+            return
+        data = read(located, found)
         text = decoded(data)
         if text.flaw:
             self.skipped[located.path] = text.flaw
         digest = hashlib.sha256(data).hexdigest()
-        if digest == self._hash(located.path):
-            self._touch(located.path, found)
+        self._put(located, found, digest, lambda: pieces(located, text.text, self._cut))
+
+    def _put(self, located: Located, found: Found, digest: str, parts: Callable[[], Sequence[Piece]]) -> None:
+        known = self._connection.execute("SELECT hash, root FROM files WHERE path = ?", (located.path,)).fetchone()
+        if known == (digest, located.root.name):
+            self._note(located, found, digest)
             self.unchanged += 1
         else:
-            self._replace(located, found, digest, pieces(located, text.text, self._cut))
+            self._replace(located, found, digest, parts())
             self.changed += 1
 
-    def _hash(self, path: str) -> str | None:
-        row = self._connection.execute("SELECT hash FROM files WHERE path = ?", (path,)).fetchone()
-        return row[0] if row else None
-
-    def _touch(self, path: str, found: Found) -> None:
+    def _note(self, located: Located, found: Found, digest: str) -> None:
+        root = located.root
+        day = day_of(located.relative, root.kind, found.mtime_ns / 1e9)
+        values = (Source.of(root.kind), digest, found.mtime_ns, found.size, root.name, located.relative)
         self._connection.execute(
-            "UPDATE files SET mtime = ?, size = ? WHERE path = ?", (found.mtime_ns, found.size, path)
+            "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (located.path, *values, day and day.isoformat()),
         )
 
     def _replace(self, located: Located, found: Found, digest: str, parts: Sequence[Piece]) -> None:
-        path, root = located.path, located.root
+        path = located.path
         kept = self._vectors_of(path)
         self._forget_chunks(path)
-        source = Source.of(root.kind)
-        day = day_of(located.relative, root.kind, found.mtime_ns / 1e9)
-        self._connection.execute(
-            "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (path, source, digest, found.mtime_ns, found.size, root.name, located.relative, day and day.isoformat()),
-        )
+        self._note(located, found, digest)
         for position, piece in enumerate(parts):
-            self._insert((path, str(source)), position, piece, kept)
+            self._insert((path, str(Source.of(located.root.kind))), position, piece, kept)
 
     def _vectors_of(self, path: str) -> dict[str, tuple[str, bytes]]:
         rows = self._connection.execute(

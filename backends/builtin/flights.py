@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from backends.builtin.heartbeat import Idle, awaited
-from backends.builtin.vectorizing import Made, Vectorizer
+from backends.builtin.vectorizing import Content, Made, Vectorizer
 from backends.embedding import Embedder, EmbeddingUnavailableError
 
-#: Number, digest, text and shown path of a chunk.
-Row: TypeAlias = tuple[int, str, str, str]
+#: Number, digest, content and shown path of a chunk.
+Row: TypeAlias = tuple[int, str, Content, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Batch:
 class _Flight:
     batch: Batch
     own: Future[Made]
-    #: Flights before this one that carry a text which is also here.
+    #: Flights before this one that carry a content which is also here.
     borrowed: Mapping[str, Future[Made]]
 
 
@@ -77,9 +77,9 @@ class Flights:
     def _depart(self, batch: Batch, pool: ThreadPoolExecutor) -> _Flight:
         missing = _missing(batch)
         borrowed = {digest: self._flying[digest] for digest in missing if digest in self._flying}
-        texts = {digest: text for digest, text in missing.items() if digest not in borrowed}
-        own = pool.submit(self._vectorizer.vectors, texts)
-        self._flying |= dict.fromkeys(texts, own)
+        contents = {digest: content for digest, content in missing.items() if digest not in borrowed}
+        own = pool.submit(self._vectorizer.vectors, contents)
+        self._flying |= dict.fromkeys(contents, own)
         return _Flight(batch, own, borrowed)
 
     def _arrived(self, flight: _Flight) -> Made:
@@ -91,8 +91,8 @@ class Flights:
         return made
 
 
-def _missing(batch: Batch) -> dict[str, str]:
-    return {digest: text for _, digest, text, _ in batch.rows if digest not in batch.known}
+def _missing(batch: Batch) -> dict[str, Content]:
+    return {digest: content for _, digest, content, _ in batch.rows if digest not in batch.known}
 
 
 def _only(digest: str, made: Made) -> Made:

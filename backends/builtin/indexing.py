@@ -21,6 +21,7 @@ from backends.builtin.file_pass import FilePass, Report
 from backends.builtin.heartbeat import Idle
 from backends.builtin.identity import Cut, Present, adopt_cut
 from backends.builtin.locking import one_writer
+from backends.builtin.media import MediaFiles
 from backends.builtin.meta import joined, note_sync, read_meta
 from backends.builtin.options import IndexJob
 from backends.builtin.ownership import owner_of
@@ -168,7 +169,9 @@ class _Sync:
         self._refresh_at = time.monotonic() + around.refresh_s
         self._cut = Cut.of(job.options)
         self._present = Present.of(self._connection)
-        self._files = FilePass(self._connection, job.corpus, self._present.cut(self._cut), around.report)
+        self._media = MediaFiles.of_job(job)
+        cut = self._present.cut(self._cut)
+        self._files = FilePass(self._connection, job.corpus, cut, self._media, around.report)
         self._notice: dict[str, str] | None = None
         self._unembedded: dict[str, str] | None = None
         self._embedding_failure = ""
@@ -198,7 +201,12 @@ class _Sync:
 
     def _embed(self, embedder: Embedder) -> None:
         stage = EmbeddingPass(
-            self._connection, embedder, self._job.options.cache_entries, self._opened.has_vec, self._idle
+            self._connection,
+            embedder,
+            self._job.options.cache_entries,
+            self._opened.has_vec,
+            self._media,
+            self._idle,
         )
         self._embedded = stage.run(self._report)
         self._notice, self._unembedded = stage.notice, stage.refused

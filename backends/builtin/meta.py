@@ -132,6 +132,7 @@ _SHAPES: Mapping[str, Callable[[Any], bool]] = {
     "last_sync": _is_number,
     "skipped": _is_text_map,
     "unembedded": _is_text_map,
+    "most_media_bytes": _is_count,
     "seeded": _is_flag,
     "whole": _is_flag,
     "embedding_notice": _is_notice,

@@ -20,7 +20,8 @@ class BuiltinOptions:
     """How one index is built and searched.
 
     Chunk sizes are in tokens; `hybrid` false searches by vectors alone where there are any; `cache_entries` bounds
-    the embedding cache, 0 is off; `extension_path` is a sqlite-vec library instead of the packaged one.
+    the embedding cache, 0 is off; `extension_path` is a sqlite-vec library instead of the packaged one; images and
+    recordings of more than `most_media_bytes` are left out.
     """
 
     index: Path
@@ -33,6 +34,7 @@ class BuiltinOptions:
     extension_path: Path | None = None
     cache_entries: int = 50_000
     embedding: EmbeddingSpec = field(default_factory=EmbeddingSpec)
+    most_media_bytes: int = 10_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from backends.builtin.embedding_pass import EmbeddingPass
 from backends.builtin.file_pass import FilePass, Report
 from backends.builtin.heartbeat import Idle
 from backends.builtin.identity import Cut, Present, adopt_cut, adopt_embedding
+from backends.builtin.media import MediaFiles
 from backends.builtin.meta import note_sync, read_meta, write_meta
 from backends.builtin.options import IndexJob
 from backends.builtin.ownership import Owner, discard, exchange, owner_of
@@ -149,13 +150,13 @@ class Succession:
         return present.has_vectors and not present.has_vectors_of_another(identity)
 
     def _fill(self, opened: Opened) -> bool:
-        connection, options = opened.connection, self._job.options
+        connection, options, media = opened.connection, self._job.options, MediaFiles.of_job(self._job)
         stage = self._embedder and EmbeddingPass(
-            connection, self._embedder, options.cache_entries, opened.has_vec, self._idle
+            connection, self._embedder, options.cache_entries, opened.has_vec, media, self._idle
         )
         # Twice: what was written while the first round embedded must not be missing after the exchange.
         for report in (self._refreshing, self._report):
-            files = FilePass(connection, self._job.corpus, self._cut, report)
+            files = FilePass(connection, self._job.corpus, self._cut, media, report)
             files.run()
             if stage:
                 self.embedded += stage.run(report)

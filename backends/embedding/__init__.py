@@ -9,6 +9,8 @@ from backends.embedding.base import (
     EmbeddingIdentity,
     EmbeddingSpec,
     EmbeddingUnavailableError,
+    Media,
+    MediaEmbedder,
     Side,
     Vectors,
 )
@@ -21,6 +23,8 @@ __all__ = [
     "EmbeddingIdentity",
     "EmbeddingSpec",
     "EmbeddingUnavailableError",
+    "Media",
+    "MediaEmbedder",
     "Side",
     "Vectors",
     "create",

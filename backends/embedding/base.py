@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -116,6 +116,32 @@ class Embedder(Protocol):
 
     def embed_query(self, text: str) -> Vectors:
         """The unit vector of a question, shape (dims,). Raises `EmbeddingUnavailableError`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """One image or recording: its media type, and its bytes, which are kept out of its repr."""
+
+    mime: str
+    data: bytes = field(repr=False)
+
+
+@runtime_checkable
+class MediaEmbedder(Embedder, Protocol):
+    """A model that puts images and recordings into the same space as texts."""
+
+    @property
+    def media(self) -> frozenset[str]:
+        """The media types that it takes, such as `image/png`; none where this model reads texts only."""
+        ...
+
+    def embed_media(self, items: Sequence[Media]) -> Vectors:
+        """One unit row of float32 per item, shape (len(items), dims).
+
+        One that the provider refuses is a row of NaN. Raises `EmbeddingUnavailableError` when the provider itself
+        fails.
+        """
         ...
 
 

@@ -19,6 +19,7 @@ from backends.corpus import Located, read_text
 from backends.dates import day_of_file, in_range
 from backends.passages.candidates import Candidate, prospects
 from backends.passages.file import MAX_FILE_BYTES, Asked
+from backends.passages.media import media_hits, merged
 from backends.passages.ordering import MMR_CANDIDATES, Ranking, diverse
 from backends.passages.shelf import Shelf
 from backends.relevance import Question, SampleStatistics, Statistics
@@ -53,15 +54,21 @@ def assemble(
         by_file.setdefault(candidate.located.path, []).append(candidate)
     left_out: Counter[str] = Counter()
     groups = [group for group in by_file.values() if _wanted(group[0].located, query, left_out)]
+    media = [group[0] for group in groups if group[0].located.root.media]
+    groups = [group for group in groups if not group[0].located.root.media]
     texts = _texts(groups) if statistics is None else {}
     statistics = statistics or SampleStatistics.of(texts.values())
     asked = Asked(query, Question(query.text, statistics, query.today), ranking)
     shelf = Shelf(prospects(groups, asked, texts), asked, left_out)
     hits = shelf.hits_with_room() if query.sources == frozenset(Source) else shelf.hits()
     both_legs = asked.by_words and any(candidate.vector_score is not None for candidate in candidates)
-    chosen = list(islice(_diverse(hits, ranking.mmr_lambda) if both_legs else hits, query.max_results))
+    passages = _diverse(hits, ranking.mmr_lambda) if both_legs else hits
+    silent: Counter[str] = Counter()
+    chosen = list(islice(merged(passages, media_hits(media, asked, silent)), query.max_results))
     if query.explain:
         shelf.count_silent(chosen)
+        silent["lowerThanTheHits"] += len(media) - silent.total() - sum(hit.media is not None for hit in chosen)
+        left_out.update(silent)
     return Assembled(chosen, len(by_file), left_out)
 
 

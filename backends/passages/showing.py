@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from backends.base import Hit, Query
@@ -20,17 +21,23 @@ def hit_of(passage: Passage, query: Query, named: float) -> Hit | None:
         return None
     first, last = _widened(passage, lines, query.max_chars)
     passage.file.shown.append((first, last))
-    located = passage.file.located
     text = "\n".join(split_lines(lines.text(first, last)))
+    snippet = text[slice(*passage.cut)] if passage.cut else text
+    return replace(shown_as(passage, query, named), start_line=first, end_line=last, snippet=snippet)
+
+
+def shown_as(passage: Passage, query: Query, named: float) -> Hit:
+    """The passage as a hit whose snippet are its lines as they were scored; see `hit_of`."""
+    located = passage.file.located
     return Hit(
         root=located.root.name,
         relative=located.relative,
         path=located.path,
         kind=located.root.kind,
         trusted=located.root.trusted,
-        start_line=first,
-        end_line=last,
-        snippet=text[slice(*passage.cut)] if passage.cut else text,
+        start_line=passage.first,
+        end_line=passage.last,
+        snippet="\n".join(passage.lines),
         score=named or min(1.0, passage.rank),
         text_score=passage.text_score,
         vector_score=passage.vector_score,

@@ -102,10 +102,10 @@ def show(reply: Mapping[str, Any], query: str, style: Style) -> None:
 
 
 def heading(result: Mapping[str, Any], engine: str, style: Style) -> str:
-    """`path:first-last  score  engine` of one passage."""
+    """`path:first-last  score  engine` of one passage; an image or a recording has no lines."""
     first, last = result.get("startLine"), result.get("endLine")
-    lines = f"{first}" if first == last else f"{first}-{last}"
-    where = style.bold(f"{printable(str(result.get('path', '?')))}:{lines}")
+    lines = "" if result.get("media") else f":{first}" if first == last else f":{first}-{last}"
+    where = style.bold(f"{printable(str(result.get('path', '?')))}{lines}")
     return f"{where}  {float(result.get('score') or 0):.2f}  {style.dim(engine)}"
 
 

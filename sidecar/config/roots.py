@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from backends.base import Notice
 from backends.corpus import Corpus, Kind, Root, is_plain, literal
+from backends.media import KINDS, kind_of
 from sidecar.config.settings import AgentSettings, Settings
 from sidecar.config.variables import expand
 
@@ -22,14 +23,15 @@ from sidecar.config.variables import expand
 OUTSIDE: Final = "qmd/"
 SESSIONS: Final = "sessions"
 RESERVED: Final = ("memory-root", "memory-user", "memory-dir", SESSIONS)
-
-IMAGES: Final = ("jpg", "jpeg", "png", "webp", "gif", "heic", "heif")
-AUDIO: Final = ("mp3", "wav", "ogg", "opus", "m4a", "aac", "flac")
+#: A folder of which no pattern is asked for gives its notes, and with `multimodal` its images and recordings.
+_NOTES: Final = "**/*.md"
+_ANYTHING: Final = "**/*"
 
 
 def resolve_corpus(settings: Settings, agent: AgentSettings) -> tuple[Corpus, tuple[Notice, ...]]:
     """The agent's roots in order of precedence, and what is odd about them. Writes nothing, never raises."""
-    extras = tuple(_extras(settings, agent))
+    # Images and recordings come before texts of the same folders: where a pattern is wide, both mean them.
+    extras = sorted(_extras(settings, agent), key=lambda root: not root.media)
     defaults = _default_roots(agent.workspace) if settings.memory.qmd.include_default_memory else ()
     # Exported conversations come first: a file belongs to the first root that covers it, and one inside a
     # trusted folder must still count as a conversation.
@@ -79,6 +81,10 @@ def _names(folder: Path) -> set[str]:
         return set()
 
 
+#: Real path, pattern, and the kinds of media; none for texts.
+_Place: TypeAlias = tuple[str, str, frozenset[str]]
+
+
 @dataclass(frozen=True, slots=True)
 class _Wanted:
     """A configured path before it is a root."""
@@ -88,27 +94,31 @@ class _Wanted:
     name: str | None
     media: frozenset[str]
 
+    @property
+    def place(self) -> _Place:
+        return os.path.realpath(self.path), self.pattern, self.media
+
 
 def _extras(settings: Settings, agent: AgentSettings) -> Iterator[Root]:
     """Configured paths as roots. The first of two that name the same files wins, as qmd demands."""
     taken = {*RESERVED, *_names(agent.workspace / "qmd")}
     seen = _default_places(agent) if settings.memory.qmd.include_default_memory else set()
     for index, wanted in enumerate(_wanted(settings, agent), start=1):
-        root_path, pattern = _split(wanted)
-        place = (os.path.realpath(root_path), pattern)
-        if place in seen:
+        new = [sort for sort in _sorted_out(wanted) if sort.place not in seen]
+        if not new:
             continue
-        seen.add(place)
+        seen |= {sort.place for sort in new}
         name = _unique(_plain_name(wanted.name) or f"custom-{index}", taken)
-        yield Root(
-            name=name,
-            kind=Kind.EXTRA,
-            path=root_path,
-            patterns=(pattern,),
-            shown=_shown(root_path, agent.workspace, name),
-            without=_others_inside(root_path, settings, agent),
-            media=bool(wanted.media),
-        )
+        for sort in new:
+            yield Root(
+                name=_unique(f"{name}-media", taken) if sort.media else name,
+                kind=Kind.EXTRA,
+                path=sort.path,
+                patterns=(sort.pattern,),
+                shown=_shown(sort.path, agent.workspace, name),
+                without=_others_inside(sort.path, settings, agent),
+                media=tuple(kind for kind in KINDS if kind in sort.media),
+            )
 
 
 def _others_inside(path: Path, settings: Settings, agent: AgentSettings) -> tuple[str, ...]:
@@ -120,10 +130,10 @@ def _others_inside(path: Path, settings: Settings, agent: AgentSettings) -> tupl
     return tuple(sorted(folder.as_posix() for folder in inside if not Path(own).is_relative_to(Path(base) / folder)))
 
 
-def _default_places(agent: AgentSettings) -> set[tuple[str, str]]:
-    """The default roots as (real path, pattern): qmd refuses a second collection of the same two."""
+def _default_places(agent: AgentSettings) -> set[_Place]:
+    """Where the default roots are: qmd refuses a second collection of the same path and pattern."""
     roots = _default_roots(agent.workspace)
-    return {(os.path.realpath(root.path), pattern) for root in roots for pattern in root.patterns}
+    return {(os.path.realpath(root.path), pattern, frozenset()) for root in roots for pattern in root.patterns}
 
 
 def _wanted(settings: Settings, agent: AgentSettings) -> Iterable[_Wanted]:
@@ -139,21 +149,21 @@ def _absolute(text: str, settings: Settings, agent: AgentSettings) -> Path:
     return expand(text, settings.variables, base=agent.workspace)
 
 
-def _split(wanted: _Wanted) -> tuple[Path, str]:
-    """Folder and pattern; a file (or what is named like one and does not exist yet) is its folder and itself."""
+def _sorted_out(wanted: _Wanted) -> list[_Wanted]:
+    """A configured path as one of media and one of texts, each only where there can be such files."""
     if _is_file(wanted.path):
-        return wanted.path.parent, literal(wanted.path.name)
-    if wanted.media and wanted.pattern == "**/*.md":
-        return wanted.path, f"**/*.{{{','.join(('md', *_extensions(wanted.media)))}}}"
-    return wanted.path, wanted.pattern
+        # The folder of the file, and itself; so is what is named like one and does not exist yet.
+        alone = replace(wanted, path=wanted.path.parent, pattern=literal(wanted.path.name))
+        is_media = kind_of(wanted.path.name) in wanted.media
+        return [alone if is_media else replace(alone, media=frozenset())]
+    texts = replace(wanted, media=frozenset())
+    if not wanted.media:
+        return [texts]
+    return [texts, replace(wanted, pattern=_ANYTHING) if wanted.pattern == _NOTES else wanted]
 
 
 def _is_file(path: Path) -> bool:
     return path.is_file() or (path.suffix == ".md" and not path.exists())
-
-
-def _extensions(media: frozenset[str]) -> tuple[str, ...]:
-    return (IMAGES if "image" in media else ()) + (AUDIO if "audio" in media else ())
 
 
 def _plain_name(name: str | None) -> str:

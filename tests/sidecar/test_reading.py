@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from backends.corpus import Corpus, Kind, Root
-from sidecar.reading import MAX_CHARS, Excerpt, PathNotAllowedError, locate, read
+from sidecar.reading import MAX_CHARS, Excerpt, PathNotAllowedError, locate, medium, read
 
 
 @pytest.fixture
@@ -153,3 +153,21 @@ def test_a_fifo_is_refused_without_waiting_for_a_writer(corpus: Corpus) -> None:
     os.mkfifo(corpus.roots[0].path / "pipe.md")
     with pytest.raises(PathNotAllowedError):
         read(locate(corpus, "memory/pipe.md"))
+
+
+def test_of_an_image_only_its_type_is_told(tmp_path: Path) -> None:
+    """A missing one is empty, a link is refused, and so is what is no image of a root of images."""
+    (tmp_path / "boat.PNG").write_bytes(b"\x89PNG")
+    (tmp_path / "link.png").symlink_to(tmp_path / "boat.PNG")
+    (tmp_path / "a.txt").touch()
+    extra = {"kind": Kind.EXTRA, "path": tmp_path, "shown": "photos/"}
+    media = Root(name="photos-media", patterns=("**/*",), media=("image",), **extra)
+    corpus = Corpus("main", tmp_path, (media, Root(name="photos", patterns=("**/*.md",), **extra)))
+    assert medium(locate(corpus, "photos/boat.PNG")) == {"path": "photos/boat.PNG", "text": "", "media": "image/png"}
+    assert medium(locate(corpus, str(tmp_path / "boat.PNG")))["media"] == "image/png"
+    assert medium(locate(corpus, "photos/gone.png")) == {"path": "photos/gone.png", "text": ""}
+    with pytest.raises(PathNotAllowedError):
+        medium(locate(corpus, "photos/link.png"))
+    for path in ("photos/a.txt", "photos/talk.mp3", "photos/../boat.PNG"):
+        with pytest.raises(PathNotAllowedError):
+            locate(corpus, path)

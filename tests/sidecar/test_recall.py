@@ -214,6 +214,15 @@ def test_a_single_line_is_cited_as_one(tmp_path: Path) -> None:
     assert reply["results"][0]["citation"] == "memory/2026-01-01.md#L3"
 
 
+def test_an_image_is_cited_as_a_file(tmp_path: Path) -> None:
+    """It has no lines, and what the footer names can be read as it stands."""
+    image = replace(hit("[image] photos/boat.png", 1, 1), path="photos/boat.png", media="image/png")
+    reply, _ = ask(answer(image), folder=tmp_path)
+    (result,) = reply["results"]
+    assert (result["media"], result["citation"]) == ("image/png", "photos/boat.png")
+    assert result["snippet"] == "[image] photos/boat.png\n\nSource: photos/boat.png"
+
+
 def test_snippets_and_footers_fit_the_injected_limit_together(tmp_path: Path) -> None:
     """A hit that does not fit is left out whole, and that is said."""
     hits = [replace(hit("x" * 300), start_line=n, end_line=n) for n in range(1, 7)]

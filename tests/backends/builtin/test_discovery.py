@@ -52,9 +52,11 @@ def test_a_difference_is_what_is_new_changed_gone_and_the_same(tmp_path: Path) -
         (tmp_path / name).write_text("text", encoding="utf-8")
     root = Root(name="notes", kind=Kind.EXTRA, path=tmp_path, patterns=("**/*.md",), shown="qmd/notes/")
     corpus = Corpus("main", tmp_path, (root,))
-    known = {root.shown + found.relative: Known(found.mtime_ns, found.size) for _, found in corpus.files()}
+    known = {
+        root.shown + found.relative: Known(found.mtime_ns, found.size, root.name) for root, found in corpus.files()
+    }
     del known["qmd/notes/new.md"]
-    known["qmd/notes/gone.md"] = Known(1, 1)
+    known["qmd/notes/gone.md"] = Known(1, 1, "notes")
     (tmp_path / "longer.md").write_text("more text", encoding="utf-8")
     os.utime(tmp_path / "touched.md", (1, 1))
     difference = compare(corpus, known)

@@ -136,9 +136,38 @@ def test_media_are_read_below_extra_paths_only(load_text: Load) -> None:
             search: {provider: 'gemini', model: 'gemini-embedding-2-preview', extraPaths: ['/m'],
                 multimodal: {enabled: true, modalities: ['audio']}}}}"""
     )
-    plain, media = corpus(settings).roots[3:]
-    assert (plain.media, plain.holds("a.mp3")) == (False, False)
-    assert (media.media, media.holds("x/a.mp3"), media.holds("a.png"), media.holds("a.md")) == (True, True, False, True)
+    media, plain, texts = corpus(settings).roots[3:]
+    assert [root.name for root in (media, plain, texts)] == ["custom-2-media", "custom-1", "custom-2"]
+    assert (media.media, plain.media, texts.media) == (("audio",), (), ())
+    assert [name for name in ("x/a.mp3", "B.MP3", "a.png", "a.md") if media.holds(name)] == ["x/a.mp3", "B.MP3"]
+    assert not any(root.holds("a.mp3") for root in (plain, texts))
+    assert media.shown == texts.shown
+
+
+def test_an_image_that_a_pattern_for_texts_also_means_is_an_image(load_text: Load) -> None:
+    """A single one needs no root of texts, and no root of either kind tells qmd of images."""
+    settings = load_text(
+        """{memory: {search: {extraPaths: [{path: '/m', pattern: 'in/**'}], multimodal: {enabled: true}}}}"""
+    )
+    found = corpus(settings)
+    assert [(root.name, root.media) for root in found.roots[3:]] == [
+        ("custom-1-media", ("image", "audio")),
+        ("custom-1", ()),
+    ]
+    located = found.locate("qmd/custom-1/in/a.png")
+    assert located is not None
+    assert located.root.name == "custom-1-media"
+    assert [root.name for root in found.of_texts().roots[3:]] == ["custom-1"]
+
+
+def test_a_single_image_may_be_an_extra_path(load_text: Load, tmp_path: Path) -> None:
+    """It is the only file of its root."""
+    (tmp_path / "boat.png").touch()
+    settings = load_text(
+        f"{{memory: {{search: {{extraPaths: ['{tmp_path}/boat.png'], multimodal: {{enabled: true}}}}}}}}"
+    )
+    (root,) = corpus(settings).roots[3:]
+    assert (root.media, root.holds("boat.png"), root.holds("other.png")) == (("image", "audio"), True, False)
 
 
 def test_two_root_memories_are_told(load_text: Load, home: Path) -> None:
