@@ -23,7 +23,7 @@ from backends.builtin.media import MediaFiles
 from backends.builtin.meta import publish, read_generation, read_meta, write_meta
 from backends.builtin.schema import fetch, fetch_value
 from backends.builtin.upkeep import keep_log_short
-from backends.builtin.vectorizing import Content, Made
+from backends.builtin.vectorizing import NO_NUMBERS, Made
 from backends.embedding import Embedder, EmbeddingUnavailableError, MediaEmbedder
 
 _SAMPLE_CHUNKS = 400
@@ -36,7 +36,7 @@ class EmbeddingPass:
     """Runs over the chunks without a vector. No vectors of another model may be there.
 
     `refused` are the files, by shown path, with chunks that the model could not embed, and why: it is asked again at
-    the next run. `failure` is set when the model went away: what is missing is made up for at the next run.
+    the next run, but not for images and recordings that it declined. `failure` is set when the model went away: what is missing is made up for at the next run.
     `idle` is entered for as long as this thread waits for a model elsewhere.
     """
 
@@ -57,6 +57,7 @@ class EmbeddingPass:
         self._media = media
         self._embeds_media = isinstance(embedder, MediaEmbedder) and bool(embedder.media)
         self._without_meaning = 0
+        self._declined: set[str] = set()
         self._idle = idle
         self.refused: dict[str, str] = {}
         self.failure: EmbeddingUnavailableError | None = None
@@ -87,6 +88,8 @@ class EmbeddingPass:
             vec_table.leave(self._connection)
         self.refused, self.failure, self._at_work = {}, None, False
         self._without_meaning = 0 if self._embeds_media else self._count_media()
+        earlier = set(read_meta(self._connection).get("declined_media", []))
+        self._declined = set(earlier)
         embedded = 0
         try:
             self._run_jobs(report)
@@ -96,6 +99,8 @@ class EmbeddingPass:
                 self._calibrate(report)
         except EmbeddingUnavailableError as error:
             self.failure = error
+        if self._declined != earlier:
+            write_meta(self._connection, declined_media=sorted(self._declined))
         if embedded:
             self._cache.trim()
         return embedded
@@ -152,7 +157,10 @@ class EmbeddingPass:
         if not self._embeds_media:
             return
         for rows in self._missing(self._media.condition(), _MEDIA_BATCH):
-            files = [(number, digest, self._media.at(path), path) for number, digest, _, path in rows]
+            # An upload is dear, and the same bytes would be declined again.
+            self.refused |= {path: _has_none(NO_NUMBERS) for _, digest, _, path in rows if digest in self._declined}
+            asked = [row for row in rows if row[1] not in self._declined]
+            files = [(number, digest, self._media.at(path), path) for number, digest, _, path in asked]
             yield [(number, digest, file, path) for number, digest, file, path in files if file]
 
     def _count_media(self) -> int:
@@ -176,8 +184,11 @@ class EmbeddingPass:
     def _store(self, batch: Batch, made: Made) -> int:
         known = {**batch.known, **made.vectors}
         for _, digest, content, path in batch.rows:
-            if digest in made.refused:
-                self.refused[path] = f"{_what(content)} has no vector: {made.refused[digest]}"
+            if why := made.refused.get(digest):
+                is_text = isinstance(content, str)
+                self.refused[path] = _has_none(why, "a part" if is_text else "it")
+                if why == NO_NUMBERS and not is_text:
+                    self._declined.add(digest)
         rows = [(number, known[digest]) for number, digest, _, _ in batch.rows if digest in known]
         with self._connection:
             publish(self._connection)
@@ -221,8 +232,8 @@ class EmbeddingPass:
         return found
 
 
-def _what(content: Content) -> str:
-    return "a part" if isinstance(content, str) else "it"
+def _has_none(why: str, what: str = "it") -> str:
+    return f"{what} has no vector: {why}"
 
 
 def _slices(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:

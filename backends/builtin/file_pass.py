@@ -19,7 +19,7 @@ from backends.builtin.discovery import Known, compare
 from backends.builtin.identity import Cut
 from backends.builtin.intake import Piece, UnfitError, decoded, pieces, read
 from backends.builtin.media import MediaFiles
-from backends.builtin.meta import publish, read_generation, read_meta
+from backends.builtin.meta import publish, read_generation, read_meta, write_meta
 from backends.builtin.upkeep import keep_log_short
 from backends.corpus import Corpus, Found, Located, Root
 from backends.dates import day_of
@@ -54,6 +54,7 @@ class FilePass:
     def forget(self) -> None:
         """Have every file read again. The rows stay and answer until their file's turn comes."""
         self._connection.execute("UPDATE files SET hash = '', mtime = -1")
+        write_meta(self._connection, declined_media=[])
 
     def run(self) -> None:
         """Bring the rows up to date once."""

@@ -84,4 +84,5 @@ def adopt_embedding(connection: apsw.Connection, identity: EmbeddingIdentity) ->
             epoch=time.time_ns(),
             vec_complete=False,
             spreads=None,
+            declined_media=[],
         )

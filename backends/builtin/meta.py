@@ -113,6 +113,10 @@ def _is_chunking(value: Any) -> bool:
     return isinstance(value, list) and len(value) > 1 and all(map(_is_count, value)) and value[0] > 0
 
 
+def _is_text_list(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(part, str) for part in value)
+
+
 def _is_flag(value: Any) -> bool:
     return isinstance(value, bool)
 
@@ -133,6 +137,7 @@ _SHAPES: Mapping[str, Callable[[Any], bool]] = {
     "skipped": _is_text_map,
     "unembedded": _is_text_map,
     "most_media_bytes": _is_count,
+    "declined_media": _is_text_list,
     "seeded": _is_flag,
     "whole": _is_flag,
     "embedding_notice": _is_notice,

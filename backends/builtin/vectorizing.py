@@ -17,6 +17,9 @@ from backends.embedding import Embedder, EmbeddingUnavailableError, MediaEmbedde
 #: What a chunk is embedded by: its text, or a file whose bytes are read just before they are sent.
 Content: TypeAlias = str | MediaFile
 
+#: Why a content has no vector although the model answered: asked again, it would say the same.
+NO_NUMBERS = "the model gave no numbers"
+
 log = logging.getLogger(__name__)
 
 #: What every model can embed: it tells a model that is gone from a text that it cannot take.
@@ -118,7 +121,7 @@ def _sorted_out(digests: Sequence[str], rows: Vectors) -> Made:
     """The rows of numbers as vectors, and the others as refused."""
     good: list[bool] = np.asarray(np.isfinite(rows).all(axis=1)).tolist()
     fresh = {digest: _blob(row) for digest, row, fine in zip(digests, rows, good, strict=True) if fine}
-    return Made(fresh, {digest: "the model gave no numbers" for digest in digests if digest not in fresh})
+    return Made(fresh, {digest: NO_NUMBERS for digest in digests if digest not in fresh})
 
 
 def _blob(row: Vectors) -> bytes:

@@ -283,6 +283,18 @@ def test_one_file_that_the_model_refuses_costs_itself_alone(make_album: Callable
     assert album.paths("bad.png")[0] == "photos/bad.png"
 
 
+def test_a_file_that_the_model_declined_is_not_uploaded_again(album: Album, model: Seeing) -> None:
+    """It stays listed. A forced sync asks once more, and so does one after the file has changed."""
+    album.write("photos/img-1.png", PNG + b"forbidden")
+    why = {"photos/img-1.png": "it has no vector: the model gave no numbers"}
+    for force, asked in ((False, 1), (False, 1), (True, 2)):
+        album.sync(force=force)
+        assert (model.seen.count(PNG + b"forbidden"), album.skipped()) == (asked, why)
+    album.write("photos/img-1.png", PNG + b"a red boat on the lake")
+    album.sync()
+    assert (album.skipped(), album.paths("boat lake")) == ({}, ["photos/img-1.png"])
+
+
 def test_a_provider_that_is_down_gets_the_files_at_the_next_sync(album: Album, model: Seeing) -> None:
     """The notes have their vectors meanwhile."""
     model.gone = True
