@@ -36,8 +36,8 @@ class EmbeddingPass:
     """Runs over the chunks without a vector. No vectors of another model may be there.
 
     `refused` are the files, by shown path, with chunks that the model could not embed, and why: it is asked again at
-    the next run, but not for images and recordings that it declined. `failure` is set when the model went away: what is missing is made up for at the next run.
-    `idle` is entered for as long as this thread waits for a model elsewhere.
+    the next run, but not for images and recordings that it declined. `failure` is set when the model went away: what
+    is missing is made up for at the next run. `idle` is entered for as long as this thread waits for a model elsewhere.
     """
 
     def __init__(

@@ -11,8 +11,8 @@ from backends.embedding.base import Vectors
 from backends.embedding.remote.wire import RefusedError, Trouble
 from backends.text.costs import fitting_end, token_cost
 
-# What fewer or other texts may change; everything else is the provider's own trouble.
-_DIVISIBLE = frozenset({Trouble.SIZE, Trouble.TEXT, Trouble.REQUEST, Trouble.REPLY})
+#: What fewer or other texts may change; everything else is the provider's own trouble.
+DIVISIBLE = frozenset({Trouble.SIZE, Trouble.TEXT, Trouble.REQUEST, Trouble.REPLY})
 #: No model reads less than this, so that a text refused for its size is not cut further.
 _LEAST_TOKENS = 16
 
@@ -53,7 +53,7 @@ class Division:
         try:
             return self._ask(texts)
         except RefusedError as refused:
-            if refused.trouble not in _DIVISIBLE:
+            if refused.trouble not in DIVISIBLE:
                 raise
             trouble = refused.trouble
         return self._alone(texts[0], trouble) if len(texts) == 1 else self._halved(texts, trouble)

@@ -8,14 +8,15 @@ from typing import TypeAlias
 
 import numpy as np
 
-from backends.embedding.base import EmbeddingIdentity, EmbeddingUnavailableError, Side, Vectors
+from backends.embedding.base import EmbeddingIdentity, EmbeddingUnavailableError, Media, Side, Vectors
 from backends.embedding.remote.batch.runner import BatchRunner, JobStore
 from backends.embedding.remote.batch.wire import Result
-from backends.embedding.remote.dividing import Cap, Division
+from backends.embedding.remote.dividing import DIVISIBLE, Cap, Division
 from backends.embedding.remote.exchange import Exchange
 from backends.embedding.remote.refusals import unavailable
-from backends.embedding.remote.wire import RefusedError, Trouble
+from backends.embedding.remote.wire import MediaWire, RefusedError, Trouble
 from backends.embedding.units import unit_rows
+from backends.media import TYPES
 from backends.relevance import Spread
 from backends.text.costs import fitting_end, token_cost
 from backends.text.scripts import Script
@@ -121,6 +122,33 @@ class RemoteEmbedder:
         """Batch jobs do not work here: no more of them."""
         self._jobs = None
 
+    @property
+    def media(self) -> frozenset[str]:
+        """The media types that the model takes; none for a model of texts."""
+        wire = self._exchange.wire
+        return frozenset(TYPES.values()) if isinstance(wire, MediaWire) and wire.reads_media else frozenset()
+
+    def embed_media(self, items: Sequence[Media]) -> Vectors:
+        """One unit row per image or recording, shape (len(items), dims), each by a request of its own.
+
+        One that the provider refuses is a row of NaN. Raises `EmbeddingUnavailableError` when the provider itself
+        fails.
+        """
+        rows: Vectors = np.zeros((len(items), self.identity.dims), dtype=np.float32)
+        for at, item in enumerate(items):
+            rows[at] = self._medium(item)
+        return rows
+
+    def _medium(self, item: Media) -> Vectors:
+        try:
+            return self._fitted(self._exchange.ask_medium(item))
+        except RefusedError as refused:
+            if refused.trouble not in DIVISIBLE:
+                raise self._unavailable(refused) from None
+        # A provider that refuses everything must not pass for one that cannot take this file.
+        self._sound(Side.DOCUMENT)
+        return np.full((1, self.identity.dims), np.nan, dtype=np.float32)
+
     def _embed(self, texts: Sequence[str], side: Side) -> Vectors:
         rows: Vectors = np.zeros((len(texts), self.identity.dims), dtype=np.float32)
         # Blank texts mean nothing, and most providers refuse them.
@@ -170,7 +198,10 @@ class RemoteEmbedder:
 
     def _ask(self, texts: Sequence[str], side: Side) -> Vectors:
         """The unit rows of one request. Raises `RefusedError`."""
-        rows = self._exchange.ask(texts, side)
+        return self._fitted(self._exchange.ask(texts, side))
+
+    def _fitted(self, rows: Vectors) -> Vectors:
+        """Rows as unit vectors of the length that is kept. Raises `RefusedError(REPLY)` for another one."""
         got, expected = rows.shape[1], self._dims or rows.shape[1]
         # Models that can be asked for short vectors are trained so that the head of a long one is such a vector.
         if got < expected or (got > expected and self._profile.dims is None):

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
-from backends.embedding.base import Side, Vectors
+from backends.embedding.base import Media, Side, Vectors
 from backends.embedding.remote.refusals import judge
 from backends.embedding.remote.retrying import Patience
-from backends.embedding.remote.wire import Credentials, RefusedError, Reply, Request, SendWithin, Trouble, Wire
+from backends.embedding.remote.wire import (
+    Credentials,
+    MediaWire,
+    RefusedError,
+    Reply,
+    Request,
+    SendWithin,
+    Trouble,
+    Wire,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +46,18 @@ class Exchange:
         if side is Side.QUERY:
             timeout_s = self.timeouts.query_s
             patience = replace(patience, budget_s=timeout_s)
-        return patience.persist(lambda: self._renewing(lambda: self._attempt(texts, side, timeout_s)))
+        return self._persist(patience, lambda: self.wire.request(texts, side), len(texts), timeout_s)
+
+    def ask_medium(self, medium: Media) -> Vectors:
+        """The row of one image or recording, shape (1, dims). Raises `RefusedError`: MODEL for a model of texts."""
+        wire = self.wire
+        if not isinstance(wire, MediaWire):
+            raise RefusedError(Trouble.MODEL, "a model for texts only")
+        asked = partial(wire.media_request, medium.mime, medium.data)
+        return self._persist(self.patience, asked, 1, self.timeouts.documents_s)
+
+    def _persist(self, patience: Patience, asked: Callable[[], Request], count: int, timeout_s: float) -> Vectors:
+        return patience.persist(lambda: self._renewing(lambda: self._attempt(asked, count, timeout_s)))
 
     def _renewing(self, attempt: Callable[[], Vectors]) -> Vectors:
         """The result of an attempt, or of one more with a new token where the old one was refused."""
@@ -47,13 +68,13 @@ class Exchange:
                 raise
         return attempt()
 
-    def _attempt(self, texts: Sequence[str], side: Side, timeout_s: float) -> Vectors:
+    def _attempt(self, asked: Callable[[], Request], count: int, timeout_s: float) -> Vectors:
         def send(request: Request) -> Reply:
             return self.send(request, timeout_s)
 
-        request = self.wire.request(texts, side)
+        request = asked()
         request = replace(request, headers={**request.headers, **self.headers})
         reply = send(self.credentials.signed(request, send))
         if not 200 <= reply.status < 300:
             raise judge(reply)
-        return self.wire.vectors(reply, len(texts))
+        return self.wire.vectors(reply, count)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from backends.embedding.base import Side, Vectors
 
@@ -94,6 +94,23 @@ class Wire(Protocol):
         """The rows of a successful reply in the order of the texts, shape (count, dims), as the provider gave them.
 
         Raises `RefusedError(REPLY)` when it does not hold `count` rows of one length.
+        """
+        ...
+
+
+@runtime_checkable
+class MediaWire(Wire, Protocol):
+    """An API that may take images and recordings, too, in the space of texts."""
+
+    @property
+    def reads_media(self) -> bool:
+        """Whether this model does."""
+        ...
+
+    def media_request(self, mime: str, data: bytes) -> Request:
+        """The request for the vector of one image or recording; `vectors(reply, 1)` reads its reply.
+
+        Raises `RefusedError` for what the model does not take.
         """
         ...
 

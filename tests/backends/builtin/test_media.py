@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 
 from backends.base import Mode
-from backends.builtin import BuiltinBackend
+from backends.builtin import BuiltinBackend, batch_jobs
 from backends.corpus import Corpus, Kind, Root
 from backends.embedding import EmbeddingUnavailableError, Media, Vectors
 from tests.backends.builtin.conftest import KEYWORDS_ONLY, Desk, ToyEmbedder
+from tests.backends.builtin.test_batch_jobs import ByJobs, Provider
 
 PNG = b"\x89PNG\r\n\x1a\n"
 WAV = b"RIFF\0\0\0\0WAVE"
@@ -341,3 +342,23 @@ def test_an_image_that_a_root_of_texts_takes_over_is_no_hit_any_more(album: Albu
     album.sync()
     assert album.paths("img-1.png") == []
     assert album.skipped() == dict.fromkeys(["photos/img-1.png", "photos/talk.wav"], "not text (holds NUL bytes)")
+
+
+class SeeingByJobs(ByJobs, Seeing):
+    """Takes texts by jobs, too."""
+
+
+def test_batch_jobs_take_texts_and_leave_media_to_direct_calls(
+    make_album: Callable[..., Album], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The path of an image is not embedded in its place, and the image does not wait for the job."""
+    monkeypatch.setattr(batch_jobs, "FEWEST_TEXTS", 1)
+    provider = Provider()
+    provider.done = False
+    album = make_album(model := SeeingByJobs(provider))
+    album.write("photos/img-1.png", PNG + b"a red boat on the lake")
+    album.write("memory/car.md", "my car is green\n")
+    assert album.sync().embedded == 1
+    assert [list(texts.values()) for texts in provider.submitted] == [["my car is green"]]
+    assert model.seen == [PNG + b"a red boat on the lake"]
+    assert album.paths("boat lake") == ["photos/img-1.png"]
