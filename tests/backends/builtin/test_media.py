@@ -362,3 +362,22 @@ def test_batch_jobs_take_texts_and_leave_media_to_direct_calls(
     assert [list(texts.values()) for texts in provider.submitted] == [["my car is green"]]
     assert model.seen == [PNG + b"a red boat on the lake"]
     assert album.paths("boat lake") == ["photos/img-1.png"]
+
+
+def test_images_do_not_change_what_counts_as_near_among_texts(make_album: Callable[..., Album], model: Seeing) -> None:
+    """Where cosines of texts lie is measured on texts alone."""
+    album = make_album(model)
+    for number in range(4):
+        album.write(f"memory/{number}.md", f"note number {number} on boats and lakes\n")
+    album.sync()
+    before = spreads(album)
+    for number in range(4):
+        album.write(f"photos/{number}.png", PNG + b"entirely different things, number %d" % number)
+    album.sync()
+    assert spreads(album) == before != "null"
+
+
+def spreads(album: Album) -> str:
+    with closing(sqlite3.connect(album.index)) as stock:
+        (value,) = stock.execute("SELECT value FROM meta WHERE key = 'spreads'").fetchone()
+    return str(value)
