@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from backends.builtin.backend import BuiltinBackend
 from backends.builtin.indexing import run_index_job
-from backends.builtin.options import BuiltinOptions, IndexJob, QueryVector, Writer
+from backends.builtin.options import BuiltinOptions, IndexJob, QueryVector, Report, Writer
 from backends.builtin.second_provider import SecondProvider
 from backends.embedding import EmbeddingIdentity, EmbeddingSpec
 
@@ -15,6 +15,7 @@ __all__ = [
     "EmbeddingSpec",
     "IndexJob",
     "QueryVector",
+    "Report",
     "SecondProvider",
     "Writer",
     "run_index_job",

@@ -64,6 +64,8 @@ class BuiltinBackend:
         self._scanned: Pending | None = None
         self._had_index = False
         self._syncing = 0
+        #: How far the sync under way is, None when there is none.
+        self._progress: dict[str, Any] | None = None
         self._readable = True
         #: Why the last sync failed: it explains a search without an index.
         self._sync_error: BackendError | None = None
@@ -233,16 +235,20 @@ class BuiltinBackend:
         """Have the worker bring the index up to date. Raises `BackendError`."""
         self._syncing += 1
         try:
-            report = await self._writer.index(self._job(request))
+            report = await self._writer.index(self._job(request), self._heard)
         except BackendError as error:
             self._sync_error = error
             await self._look()
             raise
         finally:
             self._syncing -= 1
+            self._progress = None
         self._scanned = self._sync_error = None
         await self._look()
         return report
+
+    def _heard(self, progress: dict[str, Any]) -> None:
+        self._progress = progress
 
     def _job(self, request: SyncRequest) -> IndexJob:
         return IndexJob(
@@ -294,14 +300,16 @@ class BuiltinBackend:
 
     def _detail(self, facts: Facts | None) -> dict[str, Any]:
         index = self._options.index
-        size = {"sizeBytes": size_bytes(index)}
+        passing: dict[str, Any] = {"sizeBytes": size_bytes(index)}
         if building := size_bytes(successor_of(index)):
-            size["buildingBytes"] = building
+            passing["buildingBytes"] = building
+        if self._progress is not None:
+            passing["progress"] = self._progress
         if facts is None:
-            return size
+            return passing
         embedding = facts.embedding or {}
         return {
-            **size,
+            **passing,
             "chunks": facts.chunks,
             "vectors": facts.vectors,
             "provider": embedding.get("provider"),

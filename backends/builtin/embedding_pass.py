@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import astuple
 from itertools import chain
-from typing import Any
 
 import apsw
 import numpy as np
@@ -21,6 +20,7 @@ from backends.builtin.heartbeat import Idle
 from backends.builtin.identity import adopt_embedding
 from backends.builtin.media import MediaFiles
 from backends.builtin.meta import publish, read_generation, read_meta, write_meta
+from backends.builtin.options import Report
 from backends.builtin.schema import fetch, fetch_value
 from backends.builtin.upkeep import keep_log_short
 from backends.builtin.vectorizing import NO_NUMBERS, Made
@@ -79,7 +79,7 @@ class EmbeddingPass:
             return {"code": "media_by_name", "message": f"{message} their names.", "action": _MEDIA_ACTION}
         return None
 
-    def run(self, report: Callable[[dict[str, Any]], None]) -> int:
+    def run(self, report: Report) -> int:
         """Embed what is missing and return how many chunks got a vector."""
         adopt_embedding(self._connection, self._identity)
         if self._has_vec:
@@ -105,7 +105,7 @@ class EmbeddingPass:
             self._cache.trim()
         return embedded
 
-    def _run_jobs(self, report: Callable[[dict[str, Any]], None]) -> None:
+    def _run_jobs(self, report: Report) -> None:
         """Let the provider's batch interface fill the cache, where it is to be used."""
         # Their vectors come by way of the cache.
         if not (self._cache.is_on and isinstance(self._embedder, Batching)):
@@ -121,7 +121,7 @@ class EmbeddingPass:
         jobs.run()
         self._at_work = jobs.waiting
 
-    def _landed(self, report: Callable[[dict[str, Any]], None]) -> Iterator[int]:
+    def _landed(self, report: Report) -> Iterator[int]:
         """How many chunks of each batch got a vector."""
         total = fetch_value(self._connection, "SELECT count(*) FROM chunks WHERE stamp = 0")
         seen = 0
@@ -203,7 +203,7 @@ class EmbeddingPass:
             self._cache.remember(made.vectors)
         return len(rows)
 
-    def _calibrate(self, report: Callable[[dict[str, Any]], None]) -> None:
+    def _calibrate(self, report: Report) -> None:
         """Measure where this index's cosines lie: a line against other chunks, and against its own."""
         rows = fetch(
             self._connection,
@@ -220,7 +220,7 @@ class EmbeddingPass:
         spreads = measured([rows[at][0] for at in kept], asked_lines, chunks, self._embedder.usual_spread)
         write_meta(self._connection, spreads={script.value: astuple(spread) for script, spread in spreads.items()})
 
-    def _embedded_lines(self, lines: Sequence[str], report: Callable[[dict[str, Any]], None]) -> dict[int, bytes]:
+    def _embedded_lines(self, lines: Sequence[str], report: Report) -> dict[int, bytes]:
         """The vectors of lines by place, as far as the model takes them; the cache keeps them, too."""
         rows: list[Row] = [(at, hashlib.sha256(line.encode()).hexdigest(), line, "") for at, line in enumerate(lines)]
         found: dict[int, bytes] = {}

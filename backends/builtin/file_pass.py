@@ -9,8 +9,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
 
 import apsw
 
@@ -20,11 +19,10 @@ from backends.builtin.identity import Cut
 from backends.builtin.intake import Piece, UnfitError, decoded, pieces, read
 from backends.builtin.media import MediaFiles
 from backends.builtin.meta import publish, read_generation, read_meta, write_meta
+from backends.builtin.options import Report
 from backends.builtin.upkeep import keep_log_short
 from backends.corpus import Corpus, Found, Located, Root
 from backends.dates import day_of
-
-Report: TypeAlias = Callable[[dict[str, Any]], None]
 
 #: A batch ends after so many files or so much time, whichever comes first.
 BATCH_FILES = 256

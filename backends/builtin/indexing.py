@@ -17,13 +17,13 @@ import apsw
 from backends.base import BackendError, Failure, SyncReport
 from backends.builtin import vec_table
 from backends.builtin.embedding_pass import EmbeddingPass
-from backends.builtin.file_pass import FilePass, Report
+from backends.builtin.file_pass import FilePass
 from backends.builtin.heartbeat import Idle
 from backends.builtin.identity import Cut, Present, adopt_cut
 from backends.builtin.locking import one_writer
 from backends.builtin.media import MediaFiles
 from backends.builtin.meta import joined, note_sync, read_meta
-from backends.builtin.options import IndexJob
+from backends.builtin.options import IndexJob, Report
 from backends.builtin.ownership import owner_of
 from backends.builtin.schema import DAMAGE, Opened, open_for_writing
 from backends.builtin.successor import Succession, drop_successor, finish_exchange, take_place

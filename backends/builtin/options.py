@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import orjson
 
@@ -13,6 +14,9 @@ from backends.corpus import Corpus, Kind, Root
 from backends.embedding import EmbeddingIdentity, EmbeddingSpec
 from backends.passages.ordering import Ranking
 from backends.relevance import Weights
+
+#: Hears how far a job is: `{phase, done, total}`, the numbers only where the phase has some.
+Report: TypeAlias = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +82,8 @@ class QueryVector:
 class Writer(Protocol):
     """The way to the process that writes indexes and holds the embedding model."""
 
-    async def index(self, job: IndexJob) -> SyncReport:
-        """Run a job. Raises `BackendError`."""
+    async def index(self, job: IndexJob, report: Report) -> SyncReport:
+        """Run a job; `report` is called on the loop. Raises `BackendError`."""
         ...
 
     async def embed_query(self, spec: EmbeddingSpec, text: str) -> QueryVector | None:

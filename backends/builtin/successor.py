@@ -14,12 +14,12 @@ import apsw
 
 from backends.builtin.embedding_cache import EmbeddingCache
 from backends.builtin.embedding_pass import EmbeddingPass
-from backends.builtin.file_pass import FilePass, Report
+from backends.builtin.file_pass import FilePass
 from backends.builtin.heartbeat import Idle
 from backends.builtin.identity import Cut, Present, adopt_cut, adopt_embedding
 from backends.builtin.media import MediaFiles
 from backends.builtin.meta import note_sync, read_meta, write_meta
-from backends.builtin.options import IndexJob
+from backends.builtin.options import IndexJob, Report
 from backends.builtin.ownership import Owner, discard, exchange, owner_of
 from backends.builtin.schema import BUSY_TIMEOUT_MS, DAMAGE, Opened, open_disposable
 from backends.builtin.upkeep import store_log

@@ -83,7 +83,12 @@ def _breaker(agent: Facts, now: dt.datetime) -> str:
 def _ready(facts: Facts, now: dt.datetime) -> str:
     if "ready" not in facts:
         return ""
-    return ("yes" if facts["ready"] else "no") + (", syncing" if facts.get("syncing") else "")
+    parts = (
+        "yes" if facts["ready"] else "no",
+        "syncing" if facts.get("syncing") else "",
+        words.progress(facts.get("progress")),
+    )
+    return ", ".join(filter(None, parts))
 
 
 def _index(facts: Facts, now: dt.datetime) -> str:

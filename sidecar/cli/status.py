@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from sidecar.cli import problems
+from sidecar.cli import problems, words
 from sidecar.cli.agent_facts import fact_lines
 from sidecar.cli.exits import print_json, verb
 from sidecar.cli.options import connect, shared_options
@@ -50,6 +50,7 @@ def daemon_lines(reply: Mapping[str, Any], now: dt.datetime, style: Style, width
         _head(reply, style),
         "",
         *agent_table(reply.get("agents") or [], now, style, width),
+        *_progress_lines(reply.get("agents") or [], style),
         *_problem_lines(problems.of_daemon(reply), now, style, width),
         "",
         *_places(reply, style),
@@ -60,6 +61,7 @@ def agent_lines(agent: Mapping[str, Any], now: dt.datetime, style: Style, width:
     """One agent: its row, its problems, its facts."""
     return [
         *agent_table([agent], now, style, width),
+        *_progress_lines([agent], style),
         *_problem_lines(problems.of_agent(agent), now, style, width),
         "",
         *fact_lines(agent, now, style),
@@ -76,6 +78,18 @@ def _head(reply: Mapping[str, Any], style: Style) -> str:
     state = str(reply.get("state"))
     painted = style.good(state) if state == "ready" else style.warn(state)
     return "  ".join([name, painted, *filter(None, parts)])
+
+
+def _progress_lines(agents: Sequence[Mapping[str, Any]], style: Style) -> list[str]:
+    """A line for each index that is being made: how far it is."""
+    mark = style.busy(style.symbol("◐"))
+    found = [
+        f"{mark} {printable(': '.join((str(agent.get('id')), name)))} {far}"
+        for agent in agents
+        for name, facts in (agent.get("engines") or {}).items()
+        if (far := words.progress(facts.get("progress")))
+    ]
+    return ["", *found] if found else []
 
 
 def _problem_lines(found: Sequence[Problem], now: dt.datetime, style: Style, width: int | None) -> list[str]:

@@ -20,6 +20,8 @@ REASONS = {
     "unsupported_flags": "this version of qmd does not know this kind of search",
 }
 
+_PHASES = {"waiting": "waits for another index", "calibration": "measuring the vectors"}
+
 _OUTCOMES = {
     "hits": "Found.",
     "no_match": "Nothing relevant: everything was searched.",
@@ -66,6 +68,14 @@ def reason(code: Any) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 result`, `2 results`, `1,234 results`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def progress(told: Any) -> str:
+    """How far a sync is: `files 256 of 1,000`, `vectors 1,280 of 10,000`; empty when none is under way."""
+    if not isinstance(told, Mapping):
+        return ""
+    phase = _PHASES.get(str(told.get("phase")), str(told.get("phase")))
+    return f"{phase} {told['done']:,} of {told['total']:,}" if "total" in told else phase
 
 
 def listed(names: Sequence[str], most: int) -> str:

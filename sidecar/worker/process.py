@@ -17,7 +17,7 @@ import orjson
 import psutil
 
 from backends.base import BackendError, Failure, SyncReport
-from backends.builtin import EmbeddingIdentity, EmbeddingSpec, IndexJob, QueryVector
+from backends.builtin import EmbeddingIdentity, EmbeddingSpec, IndexJob, QueryVector, Report
 from exporter import ExportJob
 
 log = logging.getLogger(__name__)
@@ -31,12 +31,17 @@ LONGEST_PAUSE_S = 60.0
 MAX_LINE_BYTES = 16 * 2**20
 
 
-class Call:
-    """One request under way. `alive_at` is the monotonic time of its last sign of life."""
+def _unheard(progress: dict[str, Any]) -> None:
+    """Progress is a sign of life, even where nobody wants to know more."""
 
-    def __init__(self, alive_at: float) -> None:
+
+class Call:
+    """One request under way. `alive_at` is the monotonic time of its last sign of life, `report` hears its progress."""
+
+    def __init__(self, alive_at: float, report: Report) -> None:
         self.reply: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.alive_at = alive_at
+        self.report = report
 
 
 class Worker:
@@ -68,9 +73,10 @@ class Worker:
         self._not_before = 0.0
         self._closed = False
 
-    async def index(self, job: IndexJob) -> SyncReport:
+    async def index(self, job: IndexJob, report: Report = _unheard) -> SyncReport:
         """Run an index job. Raises `BackendError`, also when the worker dies or falls silent."""
-        return SyncReport(**await self._call("index", orjson.Fragment(job.to_json()), silence_s=self._silence_s))
+        args = orjson.Fragment(job.to_json())
+        return SyncReport(**await self._call("index", args, silence_s=self._silence_s, report=report))
 
     async def export(self, job: ExportJob) -> dict[str, Any]:
         """Export an agent's transcripts; the report's counts. Raises `BackendError`."""
@@ -85,10 +91,10 @@ class Worker:
             return None
         return QueryVector(base64.b64decode(reply["vector"]), EmbeddingIdentity(**reply["identity"]))
 
-    async def _call(self, operation: str, args: Any, *, silence_s: float) -> Any:
+    async def _call(self, operation: str, args: Any, *, silence_s: float, report: Report = _unheard) -> Any:
         child = await self._running()
         request_id = next(self._ids)
-        call = self._calls[request_id] = Call(self._clock())
+        call = self._calls[request_id] = Call(self._clock(), report)
         try:
             assert child.stdin is not None
             child.stdin.write(orjson.dumps({"id": request_id, "op": operation, "args": args}) + b"\n")
@@ -152,7 +158,9 @@ class Worker:
         if call is None or call.reply.done():
             return
         call.alive_at = self._clock()
-        if "result" in message:
+        if "progress" in message:
+            call.report(message["progress"])
+        elif "result" in message:
             call.reply.set_result(message["result"])
         elif "error" in message:
             error = message["error"]

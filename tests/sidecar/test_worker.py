@@ -8,6 +8,7 @@ import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -74,6 +75,23 @@ def test_a_job_and_a_query_are_answered_by_one_process(tmp_path: Path) -> None:
             assert vector is not None
             assert (len(vector.data), vector.identity.dims) == (256 * 4, 256)
             assert its.status()["pid"] == pid
+
+    run(scenario)
+
+
+def test_a_job_tells_how_far_it_is(tmp_path: Path) -> None:
+    """Files first, then vectors, each up to its total."""
+
+    async def scenario() -> None:
+        notes(tmp_path, 300)
+        heard: list[dict[str, Any]] = []
+        async with worker() as its:
+            await its.index(job(tmp_path), heard.append)
+        last = {told["phase"]: told for told in heard}
+        assert [last["files"], last["vectors"]] == [
+            {"phase": "files", "done": 300, "total": 300},
+            {"phase": "vectors", "done": 300, "total": 300},
+        ]
 
     run(scenario)
 

@@ -13,7 +13,15 @@ import numpy as np
 import pytest
 
 from backends.base import Answer, Query, SyncReport, SyncRequest
-from backends.builtin import BuiltinBackend, BuiltinOptions, EmbeddingSpec, IndexJob, QueryVector, run_index_job
+from backends.builtin import (
+    BuiltinBackend,
+    BuiltinOptions,
+    EmbeddingSpec,
+    IndexJob,
+    QueryVector,
+    Report,
+    run_index_job,
+)
 from backends.corpus import Corpus, Kind, Root
 from backends.embedding import Embedder, EmbeddingIdentity, Vectors
 from backends.relevance import Spread
@@ -64,9 +72,14 @@ class InProcessWriter:
         self.progress: list[dict[str, Any]] = []
         self.hang = False
 
-    async def index(self, job: IndexJob) -> SyncReport:
+    async def index(self, job: IndexJob, report: Report) -> SyncReport:
         job = IndexJob.from_json(job.to_json())
-        return run_index_job(job, embedder_for=lambda spec: self.embedder, report=self.progress.append)
+
+        def heard(progress: dict[str, Any]) -> None:
+            self.progress.append(progress)
+            report(progress)
+
+        return run_index_job(job, embedder_for=lambda spec: self.embedder, report=heard)
 
     async def embed_query(self, spec: EmbeddingSpec, text: str) -> QueryVector | None:
         if self.hang:

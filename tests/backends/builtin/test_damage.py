@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from backends.base import BackendError, Failure, SyncReport, SyncRequest
-from backends.builtin import IndexJob
+from backends.builtin import IndexJob, Report
 from backends.builtin.ownership import APPLICATION_ID
 from tests.backends.builtin.conftest import Desk, InProcessWriter
 
@@ -231,13 +231,13 @@ def test_a_search_during_the_first_sync_is_pending(desk: Desk) -> None:
     desk.write("memory/a.md", "zebracomet\n")
 
     class Slow(InProcessWriter):
-        async def index(self, job: IndexJob) -> SyncReport:
+        async def index(self, job: IndexJob, report: Report) -> SyncReport:
             desk.index.parent.mkdir()
             executed("PRAGMA journal_mode = wal")(desk.index)
             started.set()
             await release.wait()
             desk.index.unlink()
-            return await super().index(job)
+            return await super().index(job, report)
 
     started, release = asyncio.Event(), asyncio.Event()
     desk.writer = Slow(None)

@@ -84,6 +84,23 @@ def test_status_is_one_screen(run: Run, daemon: FakeDaemon) -> None:
     ]
 
 
+@pytest.mark.parametrize("named", [(), ("main",)])
+def test_an_index_that_is_made_says_how_far_it_is(run: Run, daemon: FakeDaemon, named: tuple[str, ...]) -> None:
+    """Ten thousand vectors take a while: whoever looks sees them grow."""
+    engines = {"builtin": {"ready": True, "progress": {"phase": "vectors", "done": 1280, "total": 10_000}}}
+    status = agent(state="indexing", backend="builtin", engines=engines)
+    daemon.routes["GET", "/v1/status"] = (200, whole(status))
+    daemon.routes["GET", "/v1/agents/main/status"] = (200, status)
+    assert "◐ main: builtin vectors 1,280 of 10,000\n" in run("status", *named).stdout
+
+
+def test_an_index_that_waits_for_its_turn_says_so(run: Run, daemon: FakeDaemon) -> None:
+    """There is nothing to count."""
+    engines = {"builtin": {"ready": True, "progress": {"phase": "waiting"}}}
+    daemon.routes["GET", "/v1/status"] = (200, whole(agent(engines=engines)))
+    assert "◐ main: builtin waits for another index\n" in run("status").stdout
+
+
 def test_the_row_of_a_fallen_agent_says_why(run: Run, daemon: FakeDaemon) -> None:
     """The engine that answers, with the reason why it is not the first choice."""
     daemon.routes["GET", "/v1/status"] = (200, whole(fallen_agent()))
