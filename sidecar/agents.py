@@ -20,6 +20,7 @@ from backends.base import (
     SyncReport,
     SyncRequest,
 )
+from backends.builtin import Embedded
 from backends.corpus import Corpus, Kind
 from scope import Policy
 from sidecar.config import AgentSettings
@@ -58,7 +59,8 @@ class Agent:
 
     `search` is what answers; `engines` are the parts of it that are synced, each with the least pause in seconds
     between two unforced syncs. `configured` is what the configuration says of an engine, for its status.
-    `environment` lets a person's own qmd use the same index; None without qmd.
+    `environment` lets a person's own qmd use the same index; None without qmd. `builtin` is asked about vectors; None
+    where only qmd has an index.
     `next_update` says when the scheduler comes round (Unix seconds); `before_sync` makes the files that are to be
     indexed; `on_synced` is called after every sync that went well.
     """
@@ -75,6 +77,7 @@ class Agent:
         configured: Mapping[str, Mapping[str, Any]] | None = None,
         environment: Mapping[str, str] | None = None,
         next_update: Callable[[], float | None] = lambda: None,
+        builtin: Embedded | None = None,
         before_sync: Callable[[], Awaitable[None]] | None = None,
         on_synced: Callable[[], None] = lambda: None,
         wall: Callable[[], float] = time.time,
@@ -84,6 +87,7 @@ class Agent:
         self.policy = policy
         self.search = search
         self.environment = environment
+        self.builtin = builtin
         self._engines = engines
         self._notices = notices
         self._configured = configured or {}

@@ -135,9 +135,10 @@ class Client:
         """The process: version, pid, folders."""
         return self.call("GET", "/v1/info")
 
-    def status(self, agent: str | None = None) -> dict[str, Any]:
-        """The state of the daemon with all its agents, or of one agent."""
-        return self.call("GET", "/v1/status" if agent is None else f"{_agent(agent)}/status")
+    def status(self, agent: str | None = None, *, deep: bool = False) -> dict[str, Any]:
+        """The state of the daemon with all its agents, or of one agent; `deep` tries their embedding providers, too."""
+        path = "/v1/status" if agent is None else f"{_agent(agent)}/status"
+        return self.call("GET", f"{path}?deep=true" if deep else path)
 
     def agents(self) -> list[dict[str, Any]]:
         """The configured agents: `{id, workspace, backend, state}` each."""

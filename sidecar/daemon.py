@@ -36,6 +36,7 @@ from sidecar.gateway.routes import DaemonView
 from sidecar.governor import Governor
 from sidecar.logs import logging_to
 from sidecar.places import POINTER
+from sidecar.probing import Prober
 from sidecar.scheduler import Scheduler
 from sidecar.state import StateLock, private_folder, runtime_folder
 from sidecar.watching import Watching
@@ -191,6 +192,7 @@ class Daemon:
             started_at=self._started_at,
             state=self._state,
             worker_status=self._worker.status,
+            prober=Prober(self._worker),
             stop=self._stopping.set,
         )
 
@@ -224,6 +226,7 @@ class Daemon:
             on_synced=engines.on_synced,
             configured={"builtin": {"embedding": engines.embedding.to_json()}} if engines.embedding else None,
             environment=engines.qmd_environment,
+            builtin=engines.builtin,
             next_update=lambda: self._next_update(settings.id),
         )
         if agent.enabled:

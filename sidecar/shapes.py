@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from backends.base import BackendError, Fallback, Notice, Pending, SyncReport
+from sidecar.probing import Probe
 
 
 def fallback_json(fallback: Fallback) -> dict[str, Any]:
@@ -20,6 +22,28 @@ def pending_json(pending: Pending) -> dict[str, Any]:
 def notice_json(notice: Notice) -> dict[str, str]:
     """`{code, message, action}`."""
     return {"code": notice.code, "message": notice.message, "action": notice.action}
+
+
+def embedding_json(probes: Sequence[Probe]) -> dict[str, Any]:
+    """`{provider, model, dims, tookMs}`, `{provider, error}` or `{provider, detail}`; `second` is the other choice."""
+    if not probes:
+        return {"provider": "none", "detail": "qmd embeds with models of its own"}
+    first, *others = probes
+    return {**_probe_json(first), **({"second": embedding_json(others)} if others else {})}
+
+
+def _probe_json(probe: Probe) -> dict[str, Any]:
+    if probe.error is not None:
+        return {"provider": probe.provider, "error": notice_json(probe.error)}
+    if probe.vector is None:
+        return {"provider": probe.provider, "detail": "keywords only, on purpose"}
+    whose = probe.vector.identity
+    return {
+        "provider": whose.provider,
+        "model": whose.model,
+        "dims": whose.dims,
+        "tookMs": round(probe.took_s * 1000, 1),
+    }
 
 
 def error_json(error: BackendError, at: float) -> dict[str, Any]:

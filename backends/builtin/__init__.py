@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from backends.builtin.backend import BuiltinBackend
 from backends.builtin.indexing import run_index_job
-from backends.builtin.options import BuiltinOptions, IndexJob, QueryVector, Report, Writer
+from backends.builtin.options import NO_MODEL, BuiltinOptions, Embedded, IndexJob, QueryVector, Report, Writer
 from backends.builtin.second_provider import SecondProvider
 from backends.embedding import EmbeddingIdentity, EmbeddingSpec
 
 __all__ = [
+    "NO_MODEL",
     "BuiltinBackend",
     "BuiltinOptions",
+    "Embedded",
     "EmbeddingIdentity",
     "EmbeddingSpec",
     "IndexJob",

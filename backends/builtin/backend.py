@@ -32,6 +32,7 @@ from backends.builtin.reader import Facts, IndexStatistics, Reader, size_bytes
 from backends.builtin.successor import successor_of
 from backends.builtin.vectors import VectorCache
 from backends.corpus import Corpus
+from backends.embedding import EmbeddingSpec
 from backends.passages import assemble
 from backends.relevance import Spread, Statistics
 from backends.text.scripts import script_of
@@ -80,6 +81,11 @@ class BuiltinBackend:
         """Whether there are vectors to search by, as far as was looked; unknown is yes where there is a file."""
         facts = self._reader.facts
         return facts.vectors > 0 if facts else self._reader.exists()
+
+    @property
+    def providers(self) -> tuple[EmbeddingSpec, ...]:
+        """What its notes and questions are embedded by."""
+        return (self._options.embedding if self._options.vector_enabled else EmbeddingSpec(provider="none"),)
 
     def statistics(self) -> Statistics | None:
         """Word frequencies of the index for another engine over the same notes, None where there is no index."""

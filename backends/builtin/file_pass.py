@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import apsw
 

@@ -9,7 +9,7 @@ import errno
 import time
 from collections.abc import Callable
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias
 
 import apsw
@@ -23,7 +23,7 @@ from backends.builtin.identity import Cut, Present, adopt_cut
 from backends.builtin.locking import one_writer
 from backends.builtin.media import MediaFiles
 from backends.builtin.meta import joined, note_sync, read_meta
-from backends.builtin.options import IndexJob, Report
+from backends.builtin.options import NO_MODEL, IndexJob, Report
 from backends.builtin.ownership import owner_of
 from backends.builtin.schema import DAMAGE, Opened, open_for_writing
 from backends.builtin.successor import Succession, drop_successor, finish_exchange, take_place
@@ -119,20 +119,13 @@ class _Model:
         except EmbeddingUnavailableError as error:
             notice = {"code": error.code, "message": error.message, "action": error.hint}
             return cls(notice=notice, failure=error.code, expected=True)
-        return cls(embedder, None if embedder else _MISSING)
+        return cls(embedder, None if embedder else asdict(NO_MODEL))
 
     def asks_for_successor(self, present: Present, cut: Cut) -> bool:
         """Whether what is there must be replaced, and can be now."""
         if present.is_cut_otherwise(cut):
             return not (self.expected and present.has_vectors)
         return self.embedder is not None and present.has_vectors_of_another(self.embedder.identity)
-
-
-_MISSING = {
-    "code": "embedding_missing",
-    "message": "No semantic model is installed; search uses keywords only.",
-    "action": "Install the extra: pip install 'qmd-sidecar[static]'",
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,18 @@ from typing import Any, Protocol, TypeAlias
 
 import orjson
 
-from backends.base import SyncReport
+from backends.base import Notice, SyncReport
 from backends.corpus import Corpus, Kind, Root
 from backends.embedding import EmbeddingIdentity, EmbeddingSpec
 from backends.passages.ordering import Ranking
 from backends.relevance import Weights
+
+#: Why there are no vectors although none were refused.
+NO_MODEL = Notice(
+    "embedding_missing",
+    "No semantic model is installed; search uses keywords only.",
+    "Install the extra: pip install 'qmd-sidecar[static]'",
+)
 
 #: Hears how far a job is: `{phase, done, total}`, the numbers only where the phase has some.
 Report: TypeAlias = Callable[[dict[str, Any]], None]
@@ -88,6 +95,19 @@ class Writer(Protocol):
 
     async def embed_query(self, spec: EmbeddingSpec, text: str) -> QueryVector | None:
         """The query's vector, None without a semantic model. Raises `BackendError`."""
+        ...
+
+    async def probe(self, spec: EmbeddingSpec) -> QueryVector | None:
+        """The same for a word of its own, although the provider may have failed a moment ago. Raises `BackendError`."""
+        ...
+
+
+class Embedded(Protocol):
+    """An engine with vectors, as operators ask about them."""
+
+    @property
+    def providers(self) -> tuple[EmbeddingSpec, ...]:
+        """What notes and questions are embedded by, the first choice first."""
         ...
 
 

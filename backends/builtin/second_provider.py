@@ -18,6 +18,7 @@ from backends.base import (
     SyncRequest,
 )
 from backends.builtin.backend import BuiltinBackend
+from backends.embedding import EmbeddingSpec
 from backends.relevance import Statistics
 
 #: How often a question tries the first provider again while it is down.
@@ -62,6 +63,11 @@ class SecondProvider:
     def name(self) -> str:
         """`builtin`: the engine is the same."""
         return self._first.name
+
+    @property
+    def providers(self) -> tuple[EmbeddingSpec, ...]:
+        """The first choice, then the second."""
+        return (*self._first.providers, *self._second.providers)
 
     def statistics(self) -> Statistics | None:
         """Word frequencies for another engine over the same notes."""

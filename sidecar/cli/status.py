@@ -11,37 +11,44 @@ from typing import Any
 
 import click
 
-from sidecar.cli import problems, words
+from sidecar.cli import embedding, problems, words
 from sidecar.cli.agent_facts import fact_lines
-from sidecar.cli.exits import print_json, verb
+from sidecar.cli.exits import Exit, print_json, verb
 from sidecar.cli.options import connect, shared_options
 from sidecar.cli.overview import agent_table
 from sidecar.cli.problems import Problem, told
 from sidecar.cli.terminal import Style, duration, printable, screen_width, size
 
+#: Longer than the daemon waits for a provider: what it says of it is the answer.
+DEEP_S = 30.0
+
 
 @click.command()
 @click.argument("agent", required=False)
+@click.option("--deep", is_flag=True, help="Also have the embedding provider make one vector, and say how it went.")
 @shared_options
 @verb
 def status(
     agent: str | None,
+    deep: bool,
     config: Path | None,
     state_dir: Path | None,
     socket: Path | None,
     as_json: bool,
-) -> None:
+) -> Exit:
     """Show how the daemon and its agents are.
 
     With AGENT: everything about this one, its engines and its folders.
     """
-    reply = connect(config, state_dir, socket, timeout_s=10).status(agent)
+    reply = connect(config, state_dir, socket, timeout_s=DEEP_S if deep else 10).status(agent, deep=deep)
     if as_json:
         print_json(reply)
-        return
-    now, style, width = dt.datetime.now(dt.UTC), Style.of(), screen_width(sys.stdout, os.environ)
-    show = daemon_lines if agent is None else agent_lines
-    print("\n".join(show(reply, now, style, width)))
+    else:
+        now, style, width = dt.datetime.now(dt.UTC), Style.of(), screen_width(sys.stdout, os.environ)
+        show = daemon_lines if agent is None else agent_lines
+        print("\n".join(show(reply, now, style, width)))
+    agents = [reply] if agent is not None else reply.get("agents") or []
+    return Exit.FAILURE if any(embedding.fails(each) for each in agents) else Exit.OK
 
 
 def daemon_lines(reply: Mapping[str, Any], now: dt.datetime, style: Style, width: int | None) -> list[str]:
@@ -51,6 +58,7 @@ def daemon_lines(reply: Mapping[str, Any], now: dt.datetime, style: Style, width
         "",
         *agent_table(reply.get("agents") or [], now, style, width),
         *_progress_lines(reply.get("agents") or [], style),
+        *embedding.lines(reply.get("agents") or [], style),
         *_problem_lines(problems.of_daemon(reply), now, style, width),
         "",
         *_places(reply, style),
@@ -62,6 +70,7 @@ def agent_lines(agent: Mapping[str, Any], now: dt.datetime, style: Style, width:
     return [
         *agent_table([agent], now, style, width),
         *_progress_lines([agent], style),
+        *embedding.lines([agent], style),
         *_problem_lines(problems.of_agent(agent), now, style, width),
         "",
         *fact_lines(agent, now, style),

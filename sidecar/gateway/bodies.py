@@ -1,4 +1,4 @@
-"""Request bodies: what a caller may send. Unknown fields are refused, so that a typo is not silently ignored."""
+"""Requests: what a caller may send. Unknown fields are refused, so that a typo is not silently ignored."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import orjson
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
+from starlette.requests import Request
 
 from sidecar.gateway.errors import Code, GatewayError
 
@@ -112,6 +113,16 @@ def parse(model: type[AnyBody], raw: bytes) -> AnyBody:
             hint="correct the fields in `details`; fields that this route does not know are refused",
             details=findings,
         ) from None
+
+
+def flag(request: Request, name: str) -> bool:
+    """A flag in the query of a URL, `true` or `false`. Raises `GatewayError` for any other value."""
+    match request.query_params.get(name, "false"):
+        case "true":
+            return True
+        case "false":
+            return False
+    raise GatewayError(Code.INVALID_REQUEST, f"{name}: must be true or false", hint=f"ask with ?{name}=true")
 
 
 def _findings(error: ValidationError) -> list[dict[str, str]]:

@@ -8,7 +8,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,9 +25,10 @@ from sidecar import reading, recall
 from sidecar.agents import Agent, AgentState
 from sidecar.config import Settings
 from sidecar.fleet import Fleet
-from sidecar.gateway.bodies import GetBody, SearchBody, SyncBody, parse
+from sidecar.gateway.bodies import GetBody, SearchBody, SyncBody, flag, parse
 from sidecar.gateway.errors import Code, GatewayError, json_response
-from sidecar.shapes import notice_json, report_json
+from sidecar.probing import Prober
+from sidecar.shapes import embedding_json, notice_json, report_json
 
 MAX_BODY_BYTES = 2**20
 BODY_TIMEOUT_S = 10.0
@@ -46,6 +47,7 @@ class DaemonView:
     started_at: float
     state: Callable[[], str]
     worker_status: Callable[[], dict[str, Any]]
+    prober: Prober
     stop: Callable[[], None]
 
 
@@ -128,7 +130,7 @@ class Handlers:
                 "socket": str(settings.socket),
                 "stateDir": str(settings.state_dir),
                 "config": str(settings.path) if settings.path else None,
-                "agents": [agent.status() for agent in self._daemon.fleet],
+                "agents": await self._statuses(list(self._daemon.fleet), request),
                 "worker": self._daemon.worker_status(),
                 "notices": [notice_json(notice) for notice in settings.notices],
             }
@@ -142,7 +144,18 @@ class Handlers:
 
     async def agent_status(self, request: Request) -> Response:
         """One agent in full."""
-        return json_response(self._agent(request).status())
+        (status,) = await self._statuses([self._agent(request)], request)
+        return json_response(status)
+
+    async def _statuses(self, agents: Sequence[Agent], request: Request) -> list[dict[str, Any]]:
+        """The agents' statuses; with `deep` each agent's embedding providers are tried, all at once."""
+        if not flag(request, "deep"):
+            return [agent.status() for agent in agents]
+        asked = (self._daemon.prober.probe(agent.builtin.providers if agent.builtin else ()) for agent in agents)
+        probes = await asyncio.gather(*asked)
+        return [
+            {**agent.status(), "embedding": embedding_json(found)} for agent, found in zip(agents, probes, strict=True)
+        ]
 
     async def environment(self, request: Request) -> Response:
         """The variables that let a person's own qmd use the same index."""

@@ -18,7 +18,7 @@ import orjson
 
 from backends.base import BackendError, Failure, SyncReport
 from backends.builtin import EmbeddingSpec, IndexJob, run_index_job
-from backends.embedding import Embedder, EmbeddingUnavailableError
+from backends.embedding import Embedder, EmbeddingIdentity, EmbeddingUnavailableError, Vectors
 from exporter import ExportJob, ExportReport, export_sessions
 from sidecar.worker.models import Models
 from sidecar.worker.turns import Turn
@@ -26,6 +26,8 @@ from sidecar.worker.turns import Turn
 NICENESS = 5
 #: A query's embedding shares the interpreter with indexing; the default of 5 ms would be felt in every search.
 SWITCH_INTERVAL_S = 0.0005
+#: Operations that somebody waits for before anything else.
+QUESTIONS = frozenset({"embed_query", "probe"})
 #: Questions wait for a hosted model, not for each other.
 MOST_QUESTIONS = 64
 #: So many jobs may wait for their turn or for a hosted model, and say that they are alive; one computes.
@@ -53,8 +55,17 @@ TURN = Turn()
 
 def embed_query(args: dict[str, Any]) -> dict[str, Any] | None:
     """A query's vector as base64 of little-endian float32 and whose it is, or None without a semantic model."""
+    return _vector(lambda: MODELS.embed_query(EmbeddingSpec.from_json(args["spec"]), args["text"]))
+
+
+def probe(args: dict[str, Any]) -> dict[str, Any] | None:
+    """The same for a word of our own, and for a provider that failed a moment ago."""
+    return _vector(lambda: MODELS.probe(EmbeddingSpec.from_json(args["spec"])))
+
+
+def _vector(ask: Callable[[], tuple[Vectors, EmbeddingIdentity] | None]) -> dict[str, Any] | None:
     try:
-        asked = MODELS.embed_query(EmbeddingSpec.from_json(args["spec"]), args["text"])
+        asked = ask()
     except EmbeddingUnavailableError as error:
         raise BackendError(Failure.EMBEDDING, error.message, hint=error.hint, code=error.code) from error
     if asked is None:
@@ -93,7 +104,7 @@ def serve(requests: BinaryIO, replies: Replies) -> None:
     jobs = ThreadPoolExecutor(MOST_JOBS, thread_name_prefix="job")
     for line in requests:
         message = orjson.loads(line)
-        pool = questions if message["op"] == "embed_query" else jobs
+        pool = questions if message["op"] in QUESTIONS else jobs
         pool.submit(_answer, message, replies)
 
 
@@ -103,6 +114,8 @@ def _answer(message: dict[str, Any], replies: Replies) -> None:
         match message["op"]:
             case "embed_query":
                 result: Any = embed_query(args)
+            case "probe":
+                result = probe(args)
             case "export":
                 result = export(args)
             case _:

@@ -20,6 +20,8 @@ from backends.embedding import (
 MOST_MODELS = 16
 #: For so long a provider that failed is not asked again: whoever asks is told the same at once.
 REST_S = 15.0
+#: What is embedded only to see whether it can be.
+PROBE_TEXT = "memory"
 #: So many questions may be under way at one provider that is elsewhere.
 MOST_ASKING = 8
 
@@ -70,6 +72,11 @@ class Models:
             raise
         finally:
             place.asking.release()
+
+    def probe(self, spec: EmbeddingSpec) -> tuple[Vectors, EmbeddingIdentity] | None:
+        """The same for `PROBE_TEXT`, without the rest: a provider that was mended is in use again at once."""
+        self._place(spec).rests_until = 0.0
+        return self.embed_query(spec, PROBE_TEXT)
 
     def _place(self, spec: EmbeddingSpec) -> _Place:
         with self._lock:

@@ -85,11 +85,11 @@ class Worker:
 
     async def embed_query(self, spec: EmbeddingSpec, text: str) -> QueryVector | None:
         """A query's vector, or None when no semantic model is there. Raises `BackendError`."""
-        args = {"spec": spec, "text": text}
-        reply = await self._call("embed_query", args, silence_s=self._silence_s)
-        if reply is None:
-            return None
-        return QueryVector(base64.b64decode(reply["vector"]), EmbeddingIdentity(**reply["identity"]))
+        return _vector(await self._call("embed_query", {"spec": spec, "text": text}, silence_s=self._silence_s))
+
+    async def probe(self, spec: EmbeddingSpec) -> QueryVector | None:
+        """The vector of a word of the worker's own, or None when no semantic model is there. Raises `BackendError`."""
+        return _vector(await self._call("probe", {"spec": spec}, silence_s=self._silence_s))
 
     async def _call(self, operation: str, args: Any, *, silence_s: float, report: Report = _unheard) -> Any:
         child = await self._running()
@@ -223,6 +223,12 @@ class Worker:
         if late:
             _kill(child)
             await asyncio.wait(readers, timeout=STOP_TIMEOUT_S)
+
+
+def _vector(reply: dict[str, Any] | None) -> QueryVector | None:
+    if reply is None:
+        return None
+    return QueryVector(base64.b64decode(reply["vector"]), EmbeddingIdentity(**reply["identity"]))
 
 
 def _kill(child: asyncio.subprocess.Process) -> None:

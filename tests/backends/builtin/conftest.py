@@ -61,7 +61,7 @@ class ToyEmbedder:
 
 
 class InProcessWriter:
-    """The worker's two calls without the process; the job still goes through JSON.
+    """The worker's calls without the process; the job still goes through JSON.
 
     `embedder` is the configured model; `others` are asked for by the names of their models.
     """
@@ -86,6 +86,9 @@ class InProcessWriter:
             await asyncio.Event().wait()
         model = self.others.get(spec.model or "", self.embedder)
         return model and QueryVector(model.embed_query(text).astype("<f4").tobytes(), model.identity)
+
+    async def probe(self, spec: EmbeddingSpec) -> QueryVector | None:
+        return await self.embed_query(spec, "memory")
 
 
 class Desk:

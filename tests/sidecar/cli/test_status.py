@@ -101,6 +101,20 @@ def test_an_index_that_waits_for_its_turn_says_so(run: Run, daemon: FakeDaemon) 
     assert "◐ main: builtin waits for another index\n" in run("status").stdout
 
 
+def test_a_deep_status_tells_both_providers(run: Run, daemon: FakeDaemon) -> None:
+    """The first choice, then the second."""
+    second = {"provider": "static", "model": "small", "dims": 256, "tookMs": 3.2}
+    error = {"code": "embedding_quota", "message": "The quota is used up.", "action": "Pay."}
+    tried = {"provider": "openai", "error": error, "second": second}
+    daemon.routes["GET", "/v1/agents/main/status?deep=true"] = (200, agent(embedding=tried))
+    result = run("status", "main", "--deep")
+    assert result.exit_code == 1
+    assert (
+        "▲ main: embedding by openai: The quota is used up. (embedding_quota; try: Pay.)\n"
+        "● main: embedding by static small, 256 dimensions, 3 ms\n"
+    ) in result.stdout
+
+
 def test_the_row_of_a_fallen_agent_says_why(run: Run, daemon: FakeDaemon) -> None:
     """The engine that answers, with the reason why it is not the first choice."""
     daemon.routes["GET", "/v1/status"] = (200, whole(fallen_agent()))
