@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from backends.base import BackendError, Fallback, Notice, Pending, SyncReport
+from backends.builtin import Estimate
 from sidecar.probing import Probe
 
 
@@ -49,6 +51,11 @@ def _probe_json(probe: Probe) -> dict[str, Any]:
 def error_json(error: BackendError, at: float) -> dict[str, Any]:
     """`{code, message, action, at}`."""
     return {"code": error.failure, "message": error.message, "action": error.hint, "at": at}
+
+
+def estimate_json(estimate: Estimate) -> dict[str, Any]:
+    """`{provider, model, hosted, rebuild, files, chunks, tokens, cached, kept}`; tokens are a guess."""
+    return asdict(estimate)
 
 
 def report_json(report: SyncReport) -> dict[str, Any]:

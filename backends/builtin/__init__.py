@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from backends.builtin.backend import BuiltinBackend
+from backends.builtin.estimating import estimate
 from backends.builtin.indexing import run_index_job
-from backends.builtin.options import NO_MODEL, BuiltinOptions, Embedded, IndexJob, QueryVector, Report, Writer
+from backends.builtin.options import NO_MODEL, BuiltinOptions, Embedded, Estimate, IndexJob, QueryVector, Report, Writer
 from backends.builtin.second_provider import SecondProvider
 from backends.embedding import EmbeddingIdentity, EmbeddingSpec
 
@@ -15,10 +16,12 @@ __all__ = [
     "Embedded",
     "EmbeddingIdentity",
     "EmbeddingSpec",
+    "Estimate",
     "IndexJob",
     "QueryVector",
     "Report",
     "SecondProvider",
     "Writer",
+    "estimate",
     "run_index_job",
 ]

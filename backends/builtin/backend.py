@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
@@ -23,9 +24,10 @@ from backends.base import (
     SyncReport,
     SyncRequest,
 )
-from backends.builtin.discovery import Known, compare
+from backends.builtin.discovery import Known, compare, known_files
 from backends.builtin.legs import Legs, Near, Words
-from backends.builtin.options import BuiltinOptions, IndexJob, Writer
+from backends.builtin.need import started
+from backends.builtin.options import BuiltinOptions, Estimate, IndexJob, Writer
 from backends.builtin.questions import Questions, Semantics, Stored
 from backends.builtin.ranking import Places, located, warm
 from backends.builtin.reader import Facts, IndexStatistics, Reader, size_bytes
@@ -37,6 +39,8 @@ from backends.passages import assemble
 from backends.relevance import Spread, Statistics
 from backends.text.scripts import script_of
 from backends.text.tokens import MAX_QUERY_CHARS, query_terms
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -67,6 +71,7 @@ class BuiltinBackend:
         self._syncing = 0
         #: How far the sync under way is, None when there is none.
         self._progress: dict[str, Any] | None = None
+        self._started: Notice | None = None
         self._readable = True
         #: Why the last sync failed: it explains a search without an index.
         self._sync_error: BackendError | None = None
@@ -248,13 +253,22 @@ class BuiltinBackend:
             raise
         finally:
             self._syncing -= 1
-            self._progress = None
+            self._progress = self._started = None
         self._scanned = self._sync_error = None
         await self._look()
         return report
 
+    async def estimate(self) -> Estimate:
+        """What a sync would have to embed by now. Raises `BackendError`."""
+        return await self._writer.estimate(self._job(SyncRequest(reason="estimate")))
+
     def _heard(self, progress: dict[str, Any]) -> None:
-        self._progress = progress
+        if progress["phase"] != "embedding_started":
+            self._progress = progress
+            return
+        fields = {key: value for key, value in progress.items() if key != "phase"}
+        log.info("embedding started", extra={"fields": {"agent": self._corpus.agent_id, **fields}})
+        self._started = started(fields)
 
     def _job(self, request: SyncRequest) -> IndexJob:
         return IndexJob(
@@ -282,8 +296,7 @@ class BuiltinBackend:
         skipped: Mapping[str, str] = {}
         if self._reader.exists():
             with self._reader.lease(time.monotonic() + _BACKGROUND_S) as lease:
-                rows = lease.connection.execute("SELECT path, mtime, size, root FROM files")
-                known = {path: Known(*seen) for path, *seen in rows}
+                known = known_files(lease.connection)
                 # Only what the index has no row of waits for nothing: what was seen and changed since does wait.
                 skipped = {path: why for path, why in lease.facts.skipped.items() if path not in known}
         return compare(self._corpus, known).pending(skipped)
@@ -300,9 +313,15 @@ class BuiltinBackend:
             ready=self._readable and self._reader.exists(),
             documents=facts.documents if facts else None,
             pending=self._scanned,
-            notices=tuple(self._notices(facts, Semantics())) if facts else (),
+            notices=tuple(self._all_notices(facts)),
             detail=self._detail(facts),
         )
+
+    def _all_notices(self, facts: Facts | None) -> Iterator[Notice]:
+        if self._started:
+            yield self._started
+        if facts:
+            yield from self._notices(facts, Semantics())
 
     def _detail(self, facts: Facts | None) -> dict[str, Any]:
         index = self._options.index

@@ -7,6 +7,8 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import apsw
+
 from backends.base import Pending
 from backends.corpus import Corpus, Found, Root
 
@@ -17,6 +19,12 @@ class Known(NamedTuple):
     mtime_ns: int
     size: int
     root: str
+
+
+def known_files(connection: apsw.Connection) -> dict[str, Known]:
+    """Every file of an index by its shown path."""
+    rows = connection.execute("SELECT path, mtime, size, root FROM files")
+    return {path: Known(*seen) for path, *seen in rows}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 import apsw
@@ -14,6 +15,24 @@ from backends.embedding import EmbeddingIdentity
 
 #: Vectors are carried over in transactions of so many.
 _CARRIED_ROWS = 5_000
+
+
+#: Digests are looked up so many at a time.
+_ASKED_ROWS = 1_000
+
+
+def cached_identities(connection: apsw.Connection) -> list[EmbeddingIdentity]:
+    """Whose vectors an index has cached."""
+    rows = fetch(connection, "SELECT DISTINCT provider, model, provider_key, dims FROM embedding_cache", ())
+    return [
+        EmbeddingIdentity(provider=provider, model=model, dims=dims, key=key.partition(":")[2])
+        for provider, model, key, dims in rows
+    ]
+
+
+def _of(digests: Collection[str]) -> str:
+    marks = ",".join("?" * len(digests))
+    return f"FROM embedding_cache WHERE provider = ? AND model = ? AND provider_key = ? AND hash IN ({marks})"
 
 
 class EmbeddingCache:
@@ -34,15 +53,19 @@ class EmbeddingCache:
         """Vectors by digest, of those that are there."""
         if not self._most_entries:
             return {}
-        marks = ",".join("?" * len(digests))
-        rows = fetch(
-            self._connection,
-            "SELECT hash, embedding FROM embedding_cache"  # noqa: S608 - only question marks
-            " WHERE provider = ? AND model = ? AND provider_key = ?"
-            f" AND hash IN ({marks})",
-            (*self._key, *digests),
-        )
-        return dict(rows)
+        sql = f"SELECT hash, embedding {_of(digests)}"
+        return dict(fetch(self._connection, sql, (*self._key, *digests)))
+
+    def held(self, digests: Iterable[str]) -> set[str]:
+        """Which of any number of digests have a vector here."""
+        if not self._most_entries:
+            return set()
+        found: set[str] = set()
+        wanted = iter(digests)
+        while some := tuple(islice(wanted, _ASKED_ROWS)):
+            rows = fetch(self._connection, f"SELECT hash {_of(some)}", (*self._key, *some))
+            found.update(digest for (digest,) in rows)
+        return found
 
     def remember(self, vectors: Mapping[str, bytes]) -> None:
         """Add vectors by digest."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import astuple
+from dataclasses import asdict, astuple
 from itertools import chain
 
 import apsw
@@ -20,12 +20,15 @@ from backends.builtin.heartbeat import Idle
 from backends.builtin.identity import adopt_embedding
 from backends.builtin.media import MediaFiles
 from backends.builtin.meta import publish, read_generation, read_meta, write_meta
+from backends.builtin.need import missing
 from backends.builtin.options import Report
 from backends.builtin.schema import fetch, fetch_value
 from backends.builtin.upkeep import keep_log_short
 from backends.builtin.vectorizing import NO_NUMBERS, Made
 from backends.embedding import Embedder, EmbeddingUnavailableError, MediaEmbedder
 
+#: More than that for a provider elsewhere is told before it is sent: it takes a while, and may be charged for.
+MANY_CHUNKS = 500
 _SAMPLE_CHUNKS = 400
 _MEDIA_ACTION = "Set provider gemini and model gemini-embedding-2-preview, or multimodal.enabled to false."
 #: Images and recordings go one in a call; so many make a batch, so that few are lost when a sync is broken off.
@@ -92,6 +95,7 @@ class EmbeddingPass:
         self._declined = set(earlier)
         embedded = 0
         try:
+            self._announce(report)
             self._run_jobs(report)
             for count in self._landed(report):
                 embedded += count
@@ -144,6 +148,16 @@ class EmbeddingPass:
             yield from flights.land(media)
         else:
             yield from flights.land(chain(texts, media))
+
+    def _announce(self, report: Report) -> None:
+        """Say before it begins how much a provider elsewhere is to be sent, where that is much."""
+        without = fetch_value(self._connection, "SELECT count(*) FROM chunks WHERE stamp = 0")
+        if self._embedder.concurrency == 0 or without <= MANY_CHUNKS:
+            return
+        need = missing(self._connection, self._cache)
+        if need.chunks > MANY_CHUNKS:
+            whose = {"provider": self._identity.provider, "model": self._identity.model}
+            report({"phase": "embedding_started", **whose, **asdict(need)})
 
     def _known_in(self, batches: Iterable[Sequence[Row]]) -> Iterator[Batch]:
         for rows in batches:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import apsw
 
 from backends.base import Source
-from backends.builtin.discovery import Known, compare
+from backends.builtin.discovery import compare, known_files
 from backends.builtin.identity import Cut
 from backends.builtin.intake import Piece, UnfitError, decoded, pieces, read
 from backends.builtin.media import MediaFiles
@@ -57,7 +57,7 @@ class FilePass:
     def run(self) -> None:
         """Bring the rows up to date once."""
         self._media.readmit(self._connection)
-        difference = compare(self._corpus, self._known())
+        difference = compare(self._corpus, known_files(self._connection))
         self.unchanged = len(difference.same)
         earlier: Mapping[str, str] = read_meta(self._connection).get("skipped", {})
         self.skipped = {path: why for path, why in earlier.items() if path in difference.same} | {**difference.refused}
@@ -71,10 +71,6 @@ class FilePass:
             done += self._batch(queue)
             keep_log_short(self._connection)
             self._report({"phase": "files", "done": done, "total": total})
-
-    def _known(self) -> dict[str, Known]:
-        rows = self._connection.execute("SELECT path, mtime, size, root FROM files")
-        return {path: Known(*seen) for path, *seen in rows}
 
     def _batch(self, queue: Iterator[tuple[Root, Found]]) -> int:
         until = time.monotonic() + BATCH_S

@@ -78,6 +78,26 @@ class IndexJob:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What a sync would have to embed, and by whom: `files`, `chunks`, `tokens` and `cached` as in `need.Need`.
+
+    `provider` is `none` for keywords only, `model` None where only the provider knows it; `hosted`: texts go over
+    HTTP. `rebuild`: the index is built anew beside the present one, since it is cut otherwise or has another's vectors.
+    `kept` chunks have their vectors already.
+    """
+
+    provider: str
+    model: str | None = None
+    hosted: bool = False
+    rebuild: bool = False
+    files: int = 0
+    chunks: int = 0
+    tokens: int = 0
+    cached: int = 0
+    kept: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class QueryVector:
     """A question's vector as little-endian float32, and whose it is: only vectors of the same can be compared."""
@@ -91,6 +111,10 @@ class Writer(Protocol):
 
     async def index(self, job: IndexJob, report: Report) -> SyncReport:
         """Run a job; `report` is called on the loop. Raises `BackendError`."""
+        ...
+
+    async def estimate(self, job: IndexJob) -> Estimate:
+        """What the job would have to embed, without doing it. Raises `BackendError`."""
         ...
 
     async def embed_query(self, spec: EmbeddingSpec, text: str) -> QueryVector | None:
@@ -108,6 +132,10 @@ class Embedded(Protocol):
     @property
     def providers(self) -> tuple[EmbeddingSpec, ...]:
         """What notes and questions are embedded by, the first choice first."""
+        ...
+
+    async def estimate(self) -> Estimate:
+        """What a sync would have to embed by the first choice. Raises `BackendError`."""
         ...
 
 

@@ -18,6 +18,7 @@ from backends.base import (
     SyncRequest,
 )
 from backends.builtin.backend import BuiltinBackend
+from backends.builtin.options import Estimate
 from backends.embedding import EmbeddingSpec
 from backends.relevance import Statistics
 
@@ -121,6 +122,10 @@ class SecondProvider:
             embedded=report.embedded + second.embedded,
             detail="; ".join(part for part in (report.detail, "embedded by the second provider") if part),
         )
+
+    async def estimate(self) -> Estimate:
+        """What a sync would have to embed by the first provider. Raises `BackendError`."""
+        return await self._first.estimate()
 
     def _told(self, code: str) -> tuple[str, str]:
         """What the first index says about a failure: message and action."""

@@ -9,12 +9,13 @@ from backends.embedding.base import (
     EmbeddingIdentity,
     EmbeddingSpec,
     EmbeddingUnavailableError,
+    Expected,
     Media,
     MediaEmbedder,
     Side,
     Vectors,
 )
-from backends.embedding.choice import create, resolve
+from backends.embedding.choice import create, expected, resolve
 
 __all__ = [
     "QUOTA",
@@ -23,10 +24,12 @@ __all__ = [
     "EmbeddingIdentity",
     "EmbeddingSpec",
     "EmbeddingUnavailableError",
+    "Expected",
     "Media",
     "MediaEmbedder",
     "Side",
     "Vectors",
     "create",
+    "expected",
     "resolve",
 ]

@@ -81,6 +81,30 @@ class EmbeddingIdentity:
     key: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """Whose vectors a configuration would have, as far as that is known before the provider is asked.
+
+    None stands for what only the provider tells. `hosted`: it is behind HTTP.
+    """
+
+    provider: str
+    model: str | None = None
+    key: str | None = None
+    dims: int | None = None
+    hosted: bool = False
+
+    def fits(self, identity: EmbeddingIdentity) -> bool:
+        """Whether vectors of `identity` would go on being used, as far as is known."""
+        wishes = (
+            (self.provider, identity.provider),
+            (self.model, identity.model),
+            (self.key, identity.key),
+            (self.dims, identity.dims),
+        )
+        return all(wish is None or wish == real for wish, real in wishes)
+
+
 class Embedder(Protocol):
     """One loaded model. Calls are synchronous and belong into the worker process."""
 

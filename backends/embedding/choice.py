@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from backends.embedding import static
-from backends.embedding.base import Embedder, EmbeddingSpec, EmbeddingUnavailableError
+from backends.embedding.base import Embedder, EmbeddingSpec, EmbeddingUnavailableError, Expected
 from backends.embedding.local import embedder as local
 
 _PROVIDERS: Mapping[str, Callable[[EmbeddingSpec], Embedder]] = {
@@ -35,8 +35,32 @@ def create(spec: EmbeddingSpec) -> Embedder | None:
 
     if is_remote(spec):
         return create_remote(spec)
-    known = ", ".join(["auto", *sorted({*_PROVIDERS, *BRANDS}), "none"])
-    raise EmbeddingUnavailableError(
+    raise _unknown(provider, BRANDS)
+
+
+def expected(spec: EmbeddingSpec) -> Expected | None:
+    """Whose vectors `create` would make, None for keywords only. Loads no model and asks nobody.
+
+    Raises `EmbeddingUnavailableError` for what the configuration alone shows to be impossible.
+    """
+    provider = resolve(spec)
+    if provider == "none":
+        return None
+    if provider == "static":
+        return Expected(provider=provider, model=static.MODEL, key="")
+    if provider == "local":
+        return local.expected(spec)
+    from backends.embedding.remote.brands import BRANDS
+    from backends.embedding.remote.creation import expected_remote, is_remote
+
+    if is_remote(spec):
+        return expected_remote(spec)
+    raise _unknown(provider, BRANDS)
+
+
+def _unknown(provider: str, others: Iterable[str]) -> EmbeddingUnavailableError:
+    known = ", ".join(["auto", *sorted({*_PROVIDERS, *others}), "none"])
+    return EmbeddingUnavailableError(
         "unknown_provider", f"There is no embedding provider {provider!r}.", hint=f"Known: {known}."
     )
 

@@ -82,11 +82,12 @@ class GetBody(Body):
 
 
 class SyncBody(Body):
-    """`POST /v1/agents/{id}/sync`."""
+    """`POST /v1/agents/{id}/sync`. `estimate` does nothing but say what would be embedded."""
 
     force: bool = False
     embed: bool = True
     wait: bool = False
+    estimate: bool = False
 
 
 AnyBody = TypeVar("AnyBody", bound=Body)

@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 import sidecar
-from backends.base import BackendError, SyncReport, SyncRequest
+from backends.base import BackendError, Notice, SyncReport, SyncRequest
 from sidecar import reading, recall
 from sidecar.agents import Agent, AgentState
 from sidecar.config import Settings
@@ -28,7 +28,7 @@ from sidecar.fleet import Fleet
 from sidecar.gateway.bodies import GetBody, SearchBody, SyncBody, flag, parse
 from sidecar.gateway.errors import Code, GatewayError, json_response
 from sidecar.probing import Prober
-from sidecar.shapes import embedding_json, notice_json, report_json
+from sidecar.shapes import embedding_json, estimate_json, notice_json, report_json
 
 MAX_BODY_BYTES = 2**20
 BODY_TIMEOUT_S = 10.0
@@ -51,6 +51,11 @@ class DaemonView:
     stop: Callable[[], None]
 
 
+_QMD_ALONE = Notice(
+    "no_builtin_index",
+    "Only qmd has an index for this agent, and embeds with models of its own.",
+    "See `qmd status` with the variables of `qmd-sidecar agents env`.",
+)
 _DEGRADED = {AgentState.DEGRADED, AgentState.UNAVAILABLE}
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -215,17 +220,15 @@ class Handlers:
         agent = self._agent(request)
         body = parse(SyncBody, await _body(request))
         request.state.fields.update(agent=agent.id)
+        if body.estimate:
+            return json_response({"queued": False, "reports": [], **await _estimated(agent)})
         asked = SyncRequest(reason="request", force=body.force, embed=body.embed)
         if not body.wait:
             agent.spawn(agent.sync(asked))
             return json_response({"queued": True, "reports": []}, 202)
         results = (await agent.sync(asked)).values()
         reports = [report_json(result) for result in results if isinstance(result, SyncReport)]
-        failures = [
-            {"code": result.failure, "message": result.message, "action": result.hint}
-            for result in results
-            if isinstance(result, BackendError)
-        ]
+        failures = [_failure_json(result) for result in results if isinstance(result, BackendError)]
         return json_response({"queued": False, "reports": reports, **({"notices": failures} if failures else {})})
 
     async def shutdown(self, request: Request) -> Response:
@@ -242,6 +245,20 @@ class Handlers:
             hint = f"did you mean {near[0]!r}?" if near else f"the agents are: {known}"
             raise GatewayError(Code.UNKNOWN_AGENT, "no agent of that id", hint=hint)
         return agent
+
+
+async def _estimated(agent: Agent) -> dict[str, Any]:
+    """What the agent's next sync would embed, or why that cannot be said."""
+    if agent.builtin is None:
+        return {"notices": [notice_json(_QMD_ALONE)]}
+    try:
+        return {"estimate": estimate_json(await agent.builtin.estimate())}
+    except BackendError as error:
+        return {"notices": [_failure_json(error)]}
+
+
+def _failure_json(error: BackendError) -> dict[str, Any]:
+    return {"code": error.code, "message": error.message, "action": error.hint}
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from backends.base import BackendError, Failure, SyncReport
-from backends.builtin import EmbeddingSpec, IndexJob, run_index_job
+from backends.builtin import EmbeddingSpec, Estimate, IndexJob, Report, estimate, run_index_job
 from backends.embedding import Embedder, EmbeddingIdentity, EmbeddingUnavailableError, Vectors
 from exporter import ExportJob, ExportReport, export_sessions
 from sidecar.worker.models import Models
@@ -74,7 +74,7 @@ def _vector(ask: Callable[[], tuple[Vectors, EmbeddingIdentity] | None]) -> dict
     return {"vector": base64.b64encode(vector.astype("<f4").tobytes()).decode(), "identity": identity}
 
 
-def index(args: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> SyncReport:
+def index(args: dict[str, Any], report: Report) -> SyncReport:
     """Run one index job; every progress report is also a sign of life."""
 
     def waiting() -> None:
@@ -90,6 +90,12 @@ def index(args: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> Syn
     job = IndexJob.from_json(orjson.dumps(args))
     with TURN.taken(waiting):
         return run_index_job(job, embedder_for=embedder_for, report=report, idle=idle)
+
+
+def estimated(args: dict[str, Any], report: Report) -> Estimate:
+    """What an index job would have to embed."""
+    with TURN.taken(lambda: report({"phase": "waiting"})):
+        return estimate(IndexJob.from_json(orjson.dumps(args)), report)
 
 
 def export(args: dict[str, Any]) -> ExportReport:
@@ -110,16 +116,22 @@ def serve(requests: BinaryIO, replies: Replies) -> None:
 
 def _answer(message: dict[str, Any], replies: Replies) -> None:
     request_id, args = message["id"], message["args"]
+
+    def report(progress: dict[str, Any]) -> None:
+        replies.send(id=request_id, progress=progress)
+
     try:
         match message["op"]:
             case "embed_query":
                 result: Any = embed_query(args)
             case "probe":
                 result = probe(args)
+            case "estimate":
+                result = estimated(args, report)
             case "export":
                 result = export(args)
             case _:
-                result = index(args, lambda progress: replies.send(id=request_id, progress=progress))
+                result = index(args, report)
     except BackendError as error:
         replies.send(id=request_id, error=_told(error))
     except BrokenPipeError:

@@ -17,7 +17,7 @@ import orjson
 import psutil
 
 from backends.base import BackendError, Failure, SyncReport
-from backends.builtin import EmbeddingIdentity, EmbeddingSpec, IndexJob, QueryVector, Report
+from backends.builtin import EmbeddingIdentity, EmbeddingSpec, Estimate, IndexJob, QueryVector, Report
 from exporter import ExportJob
 
 log = logging.getLogger(__name__)
@@ -77,6 +77,11 @@ class Worker:
         """Run an index job. Raises `BackendError`, also when the worker dies or falls silent."""
         args = orjson.Fragment(job.to_json())
         return SyncReport(**await self._call("index", args, silence_s=self._silence_s, report=report))
+
+    async def estimate(self, job: IndexJob) -> Estimate:
+        """What an index job would have to embed. Raises `BackendError`."""
+        args = orjson.Fragment(job.to_json())
+        return Estimate(**await self._call("estimate", args, silence_s=self._silence_s))
 
     async def export(self, job: ExportJob) -> dict[str, Any]:
         """Export an agent's transcripts; the report's counts. Raises `BackendError`."""

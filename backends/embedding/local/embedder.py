@@ -10,7 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from backends.embedding.base import EmbeddingIdentity, EmbeddingSpec, EmbeddingUnavailableError, Side, Vectors
+from backends.embedding.base import (
+    EmbeddingIdentity,
+    EmbeddingSpec,
+    EmbeddingUnavailableError,
+    Expected,
+    Side,
+    Vectors,
+)
 from backends.embedding.local import model_file
 from backends.embedding.local.download import check_model
 from backends.embedding.local.process import ModelProcess, ModelProgram, shared
@@ -149,6 +156,17 @@ def load(spec: EmbeddingSpec) -> LocalEmbedder:
             f"The model file cannot be read ({type(error).__name__}).",
             hint="Check its permissions.",
         ) from error
+
+
+def expected(spec: EmbeddingSpec) -> Expected:
+    """Whose vectors `load` would make: all is known as soon as the file is here. Loads nothing.
+
+    Raises `EmbeddingUnavailableError`.
+    """
+    if not (installed() and model_file.present(spec)):
+        return Expected(provider="local", dims=spec.dims)
+    identity = load(spec).identity
+    return Expected(provider="local", model=identity.model, key=identity.key, dims=identity.dims)
 
 
 class _Fetching(threading.Thread):

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import orjson
 
-from backends.embedding.base import EmbeddingSpec, EmbeddingUnavailableError
+from backends.embedding.base import EmbeddingSpec, EmbeddingUnavailableError, Expected
 from backends.embedding.remote.batch.runner import BatchRunner, JobStore
 from backends.embedding.remote.brands import Brand, Target, brand_of
 from backends.embedding.remote.embedder import Jobs, Profile, RemoteEmbedder
@@ -44,7 +44,7 @@ def create_remote(
     """
     brand = brand_of(spec)
     if brand is None:
-        raise _lacking(spec, "is not known", "Name a provider that is, or give it an `api`.")
+        raise _nameless(spec)
     if brand.needs_key and not spec.api_key:
         raise _lacking(spec, "has no API key", "Set `memorySearch.remote.apiKey` or the provider's variable.")
     credentials = brand.credentials(spec)
@@ -71,6 +71,21 @@ def create_remote(
         exchange,
         _jobs(brand, target, exchange),
     )
+
+
+def expected_remote(spec: EmbeddingSpec) -> Expected:
+    """Whose vectors `create_remote` would make. Asks nobody; raises `EmbeddingUnavailableError` like it."""
+    brand = brand_of(spec)
+    if brand is None:
+        raise _nameless(spec)
+    target = _target(spec, brand)
+    return Expected(
+        provider=spec.provider, model=target.model or None, key=provider_key(target), dims=spec.dims, hosted=True
+    )
+
+
+def _nameless(spec: EmbeddingSpec) -> EmbeddingUnavailableError:
+    return _lacking(spec, "is not known", "Name a provider that is, or give it an `api`.")
 
 
 def _with_model(spec: EmbeddingSpec, brand: Brand, credentials: Credentials, send: Send) -> EmbeddingSpec:

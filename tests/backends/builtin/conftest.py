@@ -17,9 +17,11 @@ from backends.builtin import (
     BuiltinBackend,
     BuiltinOptions,
     EmbeddingSpec,
+    Estimate,
     IndexJob,
     QueryVector,
     Report,
+    estimate,
     run_index_job,
 )
 from backends.corpus import Corpus, Kind, Root
@@ -86,6 +88,9 @@ class InProcessWriter:
             await asyncio.Event().wait()
         model = self.others.get(spec.model or "", self.embedder)
         return model and QueryVector(model.embed_query(text).astype("<f4").tobytes(), model.identity)
+
+    async def estimate(self, job: IndexJob) -> Estimate:
+        return estimate(IndexJob.from_json(job.to_json()))
 
     async def probe(self, spec: EmbeddingSpec) -> QueryVector | None:
         return await self.embed_query(spec, "memory")
