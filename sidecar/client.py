@@ -161,7 +161,7 @@ class Client:
         return self.call("POST", f"{_agent(agent)}/memory_get", body)
 
     def sync(self, agent: str, **body: Any) -> dict[str, Any]:
-        """Bring an agent's indexes up to date: `force`, `embed`, `wait`."""
+        """Bring an agent's indexes up to date: `force`, `embed`, `wait`; `estimate` only tells what it takes."""
         return self.call("POST", f"{_agent(agent)}/sync", body)
 
     def shutdown(self) -> dict[str, Any]:

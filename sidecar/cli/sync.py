@@ -47,7 +47,12 @@ def sync(
             show(agent, replies[agent])
     if as_json:
         print_json({"agents": replies})
-    failed = any(reply.get("notices") and not reply.get("reports") for reply in replies.values())
+    return outcome(replies, "reports")
+
+
+def outcome(replies: Mapping[str, Mapping[str, Any]], wanted: str) -> Exit:
+    """How it went for all agents: `wanted` is what a reply holds when it went well."""
+    failed = any(reply.get("notices") and not reply.get(wanted) for reply in replies.values())
     return Exit.UNAVAILABLE if failed else Exit.OK
 
 
