@@ -16,7 +16,7 @@ from backends.base import BackendError, Failure
 from backends.builtin.discovery import Known, compare, known_files
 from backends.builtin.embedding_cache import EmbeddingCache, cached_identities
 from backends.builtin.identity import Cut, Present
-from backends.builtin.intake import UnfitError, decoded, pieces, read
+from backends.builtin.intake import UnfitError, chunks_of, decoded, digest_of, read
 from backends.builtin.locking import gate
 from backends.builtin.need import Tally
 from backends.builtin.options import Estimate, IndexJob, Report
@@ -129,12 +129,13 @@ class _Estimating:
     def _count_file(self, root: Root, found: Found) -> None:
         located = Located(root, found.relative)
         try:
-            parts = pieces(located, decoded(read(located, found)).text, self._cut)
+            chunks = chunks_of(decoded(read(located, found)).text, self._cut)
         except (UnfitError, OSError):
             return
         had = self._digests_of(located.path)
-        for piece in parts:
-            self._count(located.path, piece.digest, piece.chunk.text, has_vector=piece.digest in had)
+        for chunk in chunks:
+            digest = digest_of(chunk)
+            self._count(located.path, digest, chunk.text, has_vector=digest in had)
 
     def _digests_of(self, path: str) -> set[str]:
         if self._index is None or self._rebuild:

@@ -6,6 +6,8 @@ import hashlib
 import logging
 import os
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -69,11 +71,28 @@ def decoded(data: bytes) -> Text:
         return Text(data.decode("utf-8-sig", errors="replace"), NOT_UTF8)
 
 
+def chunks_of(text: str, cut: Cut) -> list[Chunk]:
+    """A text in chunks, without their terms, which take most of the time. Raises `UnfitError`."""
+    with _finding_unfit():
+        return list(chunk_lines(split_lines(text), tokens=cut.tokens, overlap=cut.overlap))
+
+
 def pieces(located: Located, text: str, cut: Cut) -> list[Piece]:
     """A text in chunks. Raises `UnfitError` for one that the chunker or the tokenizer cannot take."""
-    try:
-        chunks = chunk_lines(split_lines(text), tokens=cut.tokens, overlap=cut.overlap)
+    chunks = chunks_of(text, cut)
+    with _finding_unfit():
         return [_piece(located, position, chunk) for position, chunk in enumerate(chunks)]
+
+
+def digest_of(chunk: Chunk) -> str:
+    """What a chunk's text is known by."""
+    return hashlib.sha256(chunk.text.encode()).hexdigest()
+
+
+@contextmanager
+def _finding_unfit() -> Iterator[None]:
+    try:
+        yield
     except Exception as error:  # whatever one text does to our code, the others must be indexed
         log.warning("a note could not be cut: %s", type(error).__name__)
         raise UnfitError(f"cannot be cut into passages ({type(error).__name__})") from error
@@ -82,5 +101,4 @@ def pieces(located: Located, text: str, cut: Cut) -> list[Piece]:
 def _piece(located: Located, position: int, chunk: Chunk) -> Piece:
     # The words of the name stand with the first chunk, so that a note is found by what it is called.
     name = PurePosixPath(located.relative).with_suffix("") if position == 0 else ""
-    digest = hashlib.sha256(chunk.text.encode()).hexdigest()
-    return Piece(chunk, digest, " ".join(index_terms(f"{name}\n{chunk.text}")))
+    return Piece(chunk, digest_of(chunk), " ".join(index_terms(f"{name}\n{chunk.text}")))
