@@ -14,14 +14,14 @@ from sidecar.client import RefusedError
 from tests.running import Running, running
 
 DEADLINE_S = 60
-PROVIDERS = {"main": "static", "plain": "none", "wrong": "clairvoyance"}
+PROVIDERS = {"main": "static", "plain": "none", "wrong": "openai"}
 #: A note of several chunks.
 NOTE = "\n\n".join(f"## Day {day}\n\n" + f"Boats left for Corvo on day {day}. " * 20 for day in range(20))
 
 
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A daemon whose agents have a provider that works, none on purpose, and one that nobody knows."""
+    """A daemon whose agents have a provider that works, none on purpose, and one that lacks its key."""
     folder = tmp_path_factory.mktemp("embedding")
     agents = []
     for name, provider in PROVIDERS.items():
@@ -50,11 +50,11 @@ def test_a_deep_status_has_the_provider_embed_something(daemon: Running) -> None
     assert told["tookMs"] > 0
 
 
-def test_a_provider_that_is_not_there_is_an_answer(daemon: Running) -> None:
+def test_a_provider_that_cannot_be_asked_is_an_answer(daemon: Running) -> None:
     """With its code and the next step."""
     told = daemon.call("GET", "/v1/agents/wrong/status?deep=true")["embedding"]
-    assert (told["provider"], told["error"]["code"]) == ("clairvoyance", "unknown_provider")
-    assert "Known:" in told["error"]["action"]
+    assert (told["provider"], told["error"]["code"]) == ("openai", "embedding_not_configured")
+    assert "apiKey" in told["error"]["action"]
 
 
 def test_a_status_that_is_not_deep_asks_nobody(daemon: Running) -> None:
@@ -76,8 +76,8 @@ def test_the_screen_has_a_line_for_each_provider(daemon: Running) -> None:
     assert result.returncode == 1, result.stderr
     assert "● main: embedding by static l2_supercat_256, 256 dimensions, " in result.stdout
     assert "○ plain: embedding: keywords only, on purpose\n" in result.stdout
-    assert "▲ wrong: embedding by clairvoyance: There is no embedding provider" in result.stdout
-    assert "(unknown_provider; try: Known: " in result.stdout
+    assert "▲ wrong: embedding by openai: The embedding provider openai has no API key." in result.stdout
+    assert "(embedding_not_configured; try: Set `memorySearch.remote.apiKey`" in result.stdout
 
 
 def test_one_agent_can_be_looked_into(daemon: Running) -> None:
@@ -103,14 +103,15 @@ def test_an_estimate_is_an_answer_without_work(daemon: Running) -> None:
 
 
 def test_the_estimate_is_a_table(daemon: Running) -> None:
-    """Figures are data; whoever cannot be estimated is talk, and the failure of the verb."""
+    """What would go to somebody else is told apart, whether or not there is a key for it yet."""
     result = cli(daemon, "embed", "--estimate")
-    heading, main, plain = result.stdout.splitlines()
+    heading, main, plain, wrong = result.stdout.splitlines()
     assert heading.split() == ["AGENT", "PROVIDER", "FILES", "CHUNKS", "TOKENS", "CACHED", "KEPT"]
     assert main.split()[:7] == ["main", "static", "l2_supercat_256", "0", "0", "0", "0"]
     assert plain.split() == ["plain", "none", "(keywords", "only)", "0", "0", "0", "0", "0"]
-    assert result.stderr.startswith("wrong: note: There is no embedding provider 'clairvoyance'.")
-    assert result.returncode == 69
+    assert wrong.split()[:4] == ["wrong", "openai", "text-embedding-3-small", "(hosted)"]
+    assert int(wrong.split()[5]) > 1
+    assert result.returncode == 0
 
 
 def test_embed_embeds_and_waits(daemon: Running) -> None:
