@@ -4,6 +4,7 @@
 
 parts:
   indexing    chunks a second, and when 2,000 small notes are found
+  hosted      notes embedded by a provider elsewhere, against the time of its calls
   unchanged   a sync that finds nothing to do
   freshness   from an edit to the search that finds it
   search      a hybrid search at several sizes, against vec0, numpy and FTS5
@@ -24,10 +25,10 @@ import tempfile
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from tests.bench import against_qmd, beside_a_build, building, engine, freshness, growth, memory, unchanged
+from tests.bench import against_qmd, beside_a_build, building, engine, freshness, growth, hosted, memory, unchanged
 from tests.bench.indexed import Indexed, indexed
 
-ALONE = {"indexing": building.run, "unchanged": unchanged.run, "freshness": freshness.run}
+ALONE = {"indexing": building.run, "hosted": hosted.run, "unchanged": unchanged.run, "freshness": freshness.run}
 OF_A_SIZE = ("search", "memory", "beside")
 PARTS = (*ALONE, *OF_A_SIZE, "growth", "qmd")
 #: In chunks.

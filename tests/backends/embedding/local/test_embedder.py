@@ -1,10 +1,8 @@
-import json
 import os
 import signal
 import subprocess
 import sys
 import threading
-import urllib.request
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +10,7 @@ import numpy as np
 import psutil
 import pytest
 
-from backends.embedding.base import EmbeddingSpec, EmbeddingUnavailableError, Vectors
+from backends.embedding.base import Embedder, EmbeddingSpec, EmbeddingUnavailableError, Vectors
 from backends.embedding.choice import create, resolve
 from backends.embedding.local.embedder import LocalEmbedder, load
 from backends.embedding.local.process import Child, ModelProcess, ModelProgram
@@ -22,15 +20,11 @@ TEXTS = ["The boat leaves at nine.", "Anna likes green tea.", "日本語の文�
 LONG = "The captain wants tea. " * 60
 
 
-def served(address: str, texts: list[str]) -> Vectors:
-    """The rows that llama.cpp's own server gives."""
-    request = urllib.request.Request(
-        f"{address}/v1/embeddings",
-        json.dumps({"input": texts, "model": "any"}).encode(),
-        {"content-type": "application/json"},
-    )
-    with urllib.request.urlopen(request, timeout=60) as reply:
-        return np.array([row["embedding"] for row in json.load(reply)["data"]], dtype=np.float32)
+def served(address: str) -> Embedder:
+    """llama.cpp's own server, as the provider `openai-compatible` reaches it."""
+    embedder = create(EmbeddingSpec(provider="openai-compatible", model="any", base_url=f"{address}/v1"))
+    assert embedder is not None
+    return embedder
 
 
 def living(process: ModelProcess) -> Child:
@@ -55,7 +49,7 @@ def test_vectors_are_those_of_the_server_of_llama_cpp(embedder: LocalEmbedder, l
     assert rows.shape == (len(TEXTS), 384)
     assert rows.dtype == np.float32
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
-    assert (np.einsum("ij,ij->i", rows, served(llama_server, TEXTS)) > 0.999).all()
+    assert (np.einsum("ij,ij->i", rows, served(llama_server).embed(TEXTS)) > 0.999).all()
 
 
 def test_a_question_lies_near_what_answers_it(embedder: LocalEmbedder) -> None:

@@ -8,6 +8,7 @@ from functools import partial
 
 from backends.embedding import EmbeddingSpec
 from tests.backends.embedding.remote.serving import Mischief, Speech, fails
+from tests.backends.embedding.remote.serving_bedrock import CohereSpeech
 from tests.backends.embedding.remote.serving_gemini import GeminiSpeech, used_up_quota
 from tests.backends.embedding.remote.serving_mistral import MistralSpeech
 from tests.backends.embedding.remote.serving_ollama import OllamaSpeech
@@ -58,6 +59,7 @@ ENTRIES = [
     Entry("voyage", partial(VoyageSpeech, LENGTH), _openai_style("voyage", "voyage-2")),
     Entry("mistral", partial(MistralSpeech, LENGTH), _openai_style("mistral")),
     Entry("ollama", partial(OllamaSpeech, LENGTH), _openai_style("ollama", "all-minilm"), path=""),
+    Entry("bedrock", partial(CohereSpeech, LENGTH), _openai_style("bedrock", "cohere.embed-v4:0"), path=""),
     Entry("deepinfra", OpenAISpeech, _openai_style("deepinfra"), path="/v1/openai"),
     Entry("lmstudio", ForgetfulSpeech, _openai_style("lmstudio"), dims=False),
     Entry("openai-compatible", OpenAISpeech, _openai_style("openai-compatible", "bge-large")),

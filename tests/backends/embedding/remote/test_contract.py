@@ -116,9 +116,10 @@ def test_a_text_refused_for_its_size_does_not_make_requests_small(desk: Desk) ->
 def test_a_text_longer_than_the_model_reads_is_cut(desk: Desk) -> None:
     """Between words, and without asking first."""
     model = desk.embedder()
-    assert np.isfinite(model.embed(["word " * 40_000])).all()
+    text = "word " * 200_000
+    assert np.isfinite(model.embed([text])).all()
     ((sent,),) = desk.provider.batches
-    assert 1_000 < len(sent) < 40_000
+    assert 1_000 < len(sent) < len(text)
     assert sent.endswith("word ")
 
 
