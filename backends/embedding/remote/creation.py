@@ -9,11 +9,12 @@ from urllib.parse import urlsplit, urlunsplit
 
 import orjson
 
-from backends.embedding.base import EmbeddingSpec, EmbeddingUnavailableError, Expected
+from backends.embedding.base import EmbeddingSpec, EmbeddingUnavailableError, Expected, Side
 from backends.embedding.remote.batch.runner import BatchRunner, JobStore
 from backends.embedding.remote.brands import Brand, Target, brand_of
 from backends.embedding.remote.embedder import Jobs, Profile, RemoteEmbedder
 from backends.embedding.remote.exchange import Exchange, Timeouts
+from backends.embedding.remote.prefixes import prefix
 from backends.embedding.remote.refusals import unavailable
 from backends.embedding.remote.retrying import Patience
 from backends.embedding.remote.wire import Credentials, RefusedError, Reply, Request, Send, SendWithin
@@ -120,11 +121,13 @@ def _jobs(brand: Brand, target: Target, exchange: Exchange) -> Jobs | None:
 def provider_key(target: Target) -> str:
     """A short hash of what tells vectors apart beside the model's name; secrets are left out of it.
 
-    In it: the endpoint, the input types, the wished length, and the headers that prove nothing.
+    In it: the endpoint, the input types, the wished length, what is put before texts, and the headers that prove
+    nothing.
     """
     spec = target.spec
     headers = sorted((name.lower(), value) for name, value in spec.headers if not _is_secret(name))
     facts = [_public(target.base_url), spec.query_input_type, spec.document_input_type, spec.dims, headers]
+    facts += [prefix(target.model, side) for side in Side]
     return hashlib.sha256(orjson.dumps(facts)).hexdigest()[:16]
 
 

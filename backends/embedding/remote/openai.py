@@ -13,6 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 import orjson
 
 from backends.embedding.base import Side, Vectors
+from backends.embedding.remote.prefixes import prefix
 from backends.embedding.remote.rows import indexed_rows, parsed
 from backends.embedding.remote.wire import Limits, Reply, Request
 
@@ -23,7 +24,8 @@ class OpenAIWire:
     """One model behind `{base_url}/embeddings`.
 
     `packed` asks for base64: a quarter of the bytes, but not every server that speaks this API knows it. `dims` goes
-    out as `dims_name`, the input types as `input_type`; what is None is not sent, since some servers refuse it.
+    out as `dims_name`, the input types as `input_type`; what is None is not sent, since some servers refuse it. Without
+    an input type a model gets the prefix that it is known to want.
     """
 
     def __init__(
@@ -42,13 +44,15 @@ class OpenAIWire:
         self.limits = limits
         self._body = {"model": model, "encoding_format": "base64" if packed else "float"}
         self._dims = {dims_name: dims} if dims else {}
+        self._model = model
         self._input_types = {Side.QUERY: query_input_type, Side.DOCUMENT: document_input_type}
 
     def request(self, texts: Sequence[str], side: Side) -> Request:
         """The request for the vectors of texts."""
         input_type = self._input_types[side]
         typed = {"input_type": input_type} if input_type else {}
-        body = orjson.dumps({**self._body, **self._dims, **typed, "input": list(texts)})
+        before = "" if input_type else prefix(self._model, side)
+        body = orjson.dumps({**self._body, **self._dims, **typed, "input": [before + text for text in texts]})
         return Request(self._url, body, {"content-type": "application/json"})
 
     def vectors(self, reply: Reply, count: int) -> Vectors:

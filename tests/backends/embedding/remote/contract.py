@@ -61,7 +61,7 @@ ENTRIES = [
     Entry("ollama", partial(OllamaSpeech, LENGTH), _openai_style("ollama", "all-minilm"), path=""),
     Entry("bedrock", partial(CohereSpeech, LENGTH), _openai_style("bedrock", "cohere.embed-v4:0"), path=""),
     Entry("deepinfra", OpenAISpeech, _openai_style("deepinfra"), path="/v1/openai"),
-    Entry("lmstudio", ForgetfulSpeech, _openai_style("lmstudio"), dims=False),
+    Entry("lmstudio", ForgetfulSpeech, _openai_style("lmstudio", "all-minilm"), dims=False),
     Entry("openai-compatible", OpenAISpeech, _openai_style("openai-compatible", "bge-large")),
     Entry("custom", ForgetfulSpeech, _openai_style("my-own-server", "e5", api="openai-completions"), dims=False),
 ]

@@ -52,6 +52,13 @@ def test_each_side_has_its_input_type() -> None:
     assert sent(made, Side.DOCUMENT)["input_type"] == "passage"
 
 
+def test_a_model_that_wants_a_prefix_gets_it_where_no_input_type_says_the_side() -> None:
+    """Servers of one's own pass texts on as they come."""
+    made = wire(model="text-embedding-nomic-embed-text-v1.5", document_input_type="passage")
+    assert sent(made, Side.QUERY)["input"] == ["search_query: a", "search_query: ü"]
+    assert sent(made, Side.DOCUMENT)["input"] == ["a", "ü"]
+
+
 def test_vectors_come_in_the_order_of_the_texts() -> None:
     """By `index`, however they are sent; numbers and base64 alike."""
     packed = base64.b64encode(np.array([1, 2], dtype="<f4").tobytes()).decode()
