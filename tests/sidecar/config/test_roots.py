@@ -6,6 +6,9 @@ from backends.corpus import Corpus, Kind, Root
 from sidecar.config import Settings, load, resolve_corpus
 from tests.sidecar.config.conftest import Load
 
+#: What a configuration says to have images read.
+READS_IMAGES = "provider: 'gemini', model: 'gemini-embedding-2-preview', multimodal: {enabled: true}"
+
 
 def corpus(settings: Settings, agent: str = "main") -> Corpus:
     """The corpus of an agent."""
@@ -147,7 +150,7 @@ def test_media_are_read_below_extra_paths_only(load_text: Load) -> None:
 def test_an_image_that_a_pattern_for_texts_also_means_is_an_image(load_text: Load) -> None:
     """A single one needs no root of texts, and no root of either kind tells qmd of images."""
     settings = load_text(
-        """{memory: {search: {extraPaths: [{path: '/m', pattern: 'in/**'}], multimodal: {enabled: true}}}}"""
+        f"""{{memory: {{search: {{extraPaths: [{{path: '/m', pattern: 'in/**'}}], {READS_IMAGES}}}}}}}"""
     )
     found = corpus(settings)
     assert [(root.name, root.media) for root in found.roots[3:]] == [
@@ -163,9 +166,7 @@ def test_an_image_that_a_pattern_for_texts_also_means_is_an_image(load_text: Loa
 def test_a_single_image_may_be_an_extra_path(load_text: Load, tmp_path: Path) -> None:
     """It is the only file of its root."""
     (tmp_path / "boat.png").touch()
-    settings = load_text(
-        f"{{memory: {{search: {{extraPaths: ['{tmp_path}/boat.png'], multimodal: {{enabled: true}}}}}}}}"
-    )
+    settings = load_text(f"{{memory: {{search: {{extraPaths: ['{tmp_path}/boat.png'], {READS_IMAGES}}}}}}}")
     (root,) = corpus(settings).roots[3:]
     assert (root.media, root.holds("boat.png"), root.holds("other.png")) == (("image", "audio"), True, False)
 
