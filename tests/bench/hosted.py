@@ -35,7 +35,7 @@ counts = {"calls": 0, "texts": 0}
 lock = threading.Lock()
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    wbufsize = -1
+    disable_nagle_algorithm = True
     def do_GET(self):
         self.say(200, counts)
     def do_POST(self):
