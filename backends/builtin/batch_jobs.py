@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Protocol, runtime_checkable
 
 import apsw
@@ -22,10 +24,23 @@ FEWEST_TEXTS = 200
 #: So many texts, and so many results, are held in memory at a time.
 MOST_TEXTS = 20_000
 MOST_RESULTS = 200
+#: One sync waits so long for jobs: what is written meanwhile is to be found, and the next sync looks for results.
+LONGEST_WAIT_S = 60.0
+#: No provider keeps the results of a job for longer than that.
+ABANDONED_S = 30 * 24 * 3600.0
+
+
+class _EnoughError(Exception):
+    """One sync has waited long enough for jobs; the next one looks again."""
 
 
 class JobRunner(Protocol):
-    """Runs jobs; see `BatchRunner.run`."""
+    """Runs jobs; see `BatchRunner`."""
+
+    @property
+    def has_jobs(self) -> bool:
+        """Whether jobs of its own are under way."""
+        ...
 
     def run(self, texts: Mapping[str, str]) -> Iterator[Result]:
         """The vectors of texts by digest. Raises `BatchGivenUp` and `EmbeddingUnavailableError`."""
@@ -98,17 +113,25 @@ class BatchJobs:
 
         Raises `EmbeddingUnavailableError` when no call of any kind can succeed.
         """
-        runner = self._embedder.jobs(self._store, _pause)
-        while runner and not self.waiting and (texts := self._missing()):
+        self._forget_the_abandoned()
+        give_up_at = time.monotonic() + LONGEST_WAIT_S
+        runner = self._embedder.jobs(self._store, lambda seconds: _pause(seconds, give_up_at))
+        while runner and not self.waiting and ((texts := self._missing(runner.has_jobs)) or runner.has_jobs):
             self._tried |= texts.keys()
             try:
                 self._collect(runner.run(texts))
             except BatchGivenUp:
                 self._embedder.gave_up()
                 return
-            self.waiting = bool(self._store.load())
+            self.waiting = runner.has_jobs
 
-    def _missing(self) -> Mapping[str, str]:
+    def _forget_the_abandoned(self) -> None:
+        """Forget jobs that nobody asked for any more since long ago, such as those of another account."""
+        for job in self._store.load():
+            if time.time() - job.submitted_at > ABANDONED_S:
+                self._store.forget(job)
+
+    def _missing(self, has_jobs: bool) -> Mapping[str, str]:
         """Texts by digest without a vector; none when they are so few that direct calls are better."""
         texts: dict[str, str] = {}
         # What stands as the text of an image is its path, and no vector of that may be taken for its own.
@@ -122,7 +145,7 @@ class BatchJobs:
                 texts[digest] = text
             if len(texts) == MOST_TEXTS:
                 break
-        return texts if len(texts) >= FEWEST_TEXTS or self._store.load() else {}
+        return texts if len(texts) >= FEWEST_TEXTS or has_jobs else {}
 
     def _collect(self, results: Iterator[Result]) -> None:
         """Take results as they come.
@@ -130,7 +153,7 @@ class BatchJobs:
         The provider is waited for on another thread, so that this one can tell that it lives; only one of the two
         touches the index at a time.
         """
-        with ThreadPoolExecutor(1, thread_name_prefix="batch") as pool:
+        with ThreadPoolExecutor(1, thread_name_prefix="batch") as pool, suppress(_EnoughError):
             while result := awaited(pool.submit(next, results, None), idle=self._idle, alive=self._alive):
                 if result.vector is not None:
                     self._made[result.digest] = result.vector.astype("<f4").tobytes()
@@ -143,5 +166,8 @@ class BatchJobs:
         self._made = {}
 
 
-def _pause(seconds: float) -> None:
-    threading.Event().wait(seconds)
+def _pause(seconds: float, give_up_at: float) -> None:
+    left_s = give_up_at - time.monotonic()
+    if left_s <= 0:
+        raise _EnoughError
+    threading.Event().wait(min(seconds, left_s))

@@ -67,6 +67,11 @@ class EmbeddingPass:
         self._at_work = False
 
     @property
+    def is_waiting(self) -> bool:
+        """Whether the provider still works on batch jobs of the last run."""
+        return self._at_work
+
+    @property
     def notice(self) -> dict[str, str] | None:
         """What a search must know of the last run; None when every chunk has its vector."""
         if self.failure:

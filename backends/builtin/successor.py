@@ -161,7 +161,7 @@ class Succession:
             if stage:
                 self.embedded += stage.run(report)
                 self.failure, self.notice, self.refused = stage.failure, stage.notice, stage.refused
-            if self.failure:
+            if self.failure or (stage and stage.is_waiting):
                 return False
         note_sync(
             connection,

@@ -58,6 +58,11 @@ class RemoteJobs:
         self._sendable = sendable
         self._unavailable = unavailable
 
+    @property
+    def has_jobs(self) -> bool:
+        """Whether jobs of this model and account are under way."""
+        return self._runner.has_jobs
+
     def run(self, texts: Mapping[str, str]) -> Iterator[Result]:
         """The vectors of texts by digest; see `BatchRunner.run`.
 

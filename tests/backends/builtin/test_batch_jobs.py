@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from typing import Any
 
+import apsw
 import numpy as np
 import pytest
 
@@ -22,24 +25,31 @@ class Provider:
         self.done = True
         self.refuses: str = ""
         self.broken = False
+        self.waits = False
 
 
 class Jobs:
     """The runner's part, without the protocol: submits once, gives results when the job is done."""
 
-    def __init__(self, provider: Provider, store: JobStore, toy: ToyEmbedder) -> None:
-        self.provider, self.store, self.toy = provider, store, toy
+    def __init__(self, provider: Provider, store: JobStore, toy: ToyEmbedder, sleep: Callable[[float], None]) -> None:
+        self.provider, self.store, self.toy, self.sleep = provider, store, toy, sleep
+
+    @property
+    def has_jobs(self) -> bool:
+        return any(job.key == "k" for job in self.store.load())
 
     def run(self, texts: Mapping[str, str]) -> Iterator[Result]:
         if self.provider.broken:
             raise BatchGivenUp
-        waiting = self.store.load()
+        waiting = [job for job in self.store.load() if job.key == "k"]
         if not waiting:
             self.provider.submitted.append(dict(texts))
-            waiting = [Job(f"job-{len(self.provider.submitted)}", "k", tuple(texts), 0.0)]
+            waiting = [Job(f"job-{len(self.provider.submitted)}", "k", tuple(texts), time.time())]
             self.store.save(waiting[0])
-        if not self.provider.done:
-            return
+        while not self.provider.done:
+            if not self.provider.waits:
+                return
+            self.sleep(0.01)
         for job in waiting:
             for digest in job.digests:
                 text = self.provider.submitted[int(job.id[4:]) - 1][digest]
@@ -60,7 +70,7 @@ class ByJobs(ToyEmbedder):
         self.off = False
 
     def jobs(self, store: JobStore, sleep: Callable[[float], None]) -> Any:
-        return None if self.off else Jobs(self.provider, store, self.quiet)
+        return None if self.off else Jobs(self.provider, store, self.quiet, sleep)
 
     def gave_up(self) -> None:
         self.off = True
@@ -179,3 +189,51 @@ def test_a_vector_of_a_job_is_the_one_that_a_direct_call_gives(
     direct.sync()
     scores = [[hit.vector_score for hit in desk.answer("automobile number 3").hits] for desk in (by_jobs, direct)]
     assert np.allclose(*scores)
+
+
+def test_a_sync_waits_for_jobs_for_a_while_and_not_for_hours(
+    make_desk: Callable[..., Desk], provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is written meanwhile must be found."""
+    monkeypatch.setattr(batch_jobs, "LONGEST_WAIT_S", 0.1)
+    provider.done, provider.waits = False, True
+    desk = filled(make_desk, ByJobs(provider))
+    desk.sync()
+    desk.write("memory/new.md", "zebracomet\n")
+    desk.sync()
+    assert desk.paths("zebracomet") == ["memory/new.md"]
+    provider.done = True
+    assert desk.sync().embedded == 13
+    assert [len(texts) for texts in provider.submitted] == [12]
+
+
+def test_an_index_whose_vectors_are_still_made_takes_no_place(
+    make_desk: Callable[..., Desk], provider: Provider
+) -> None:
+    """The one before it has all of its vectors, and goes on answering."""
+    desk = filled(make_desk, ToyEmbedder())
+    desk.sync()
+    provider.done = False
+    desk.writer.embedder = another = ByJobs(provider)
+    another.identity = ToyEmbedder("another", 32).identity
+    another.quiet = ToyEmbedder("another", 32)
+    desk.sync()
+    assert desk.backend.status().detail["model"] == "toy"
+    provider.done = True
+    assert desk.sync().detail.startswith("index_replaced")
+    assert (desk.backend.status().detail["model"], len(provider.submitted)) == ("another", 1)
+
+
+def test_the_job_of_another_account_holds_nothing_up(make_desk: Callable[..., Desk], provider: Provider) -> None:
+    """It is not ours to wait for, and is forgotten in time."""
+    desk = filled(make_desk, ByJobs(provider))
+    desk.sync()
+    with closing(apsw.Connection(str(desk.index))) as connection:
+        store = batch_jobs.IndexJobStore(connection)
+        store.save(Job("theirs", "another key", ("d",), time.time()))
+        store.save(Job("ancient", "another key", ("d",), 1.0))
+    desk.write("memory/new.md", "zebracomet\n")
+    assert desk.sync().embedded == 1
+    assert desk.backend.status().notices == ()
+    with closing(apsw.Connection(str(desk.index))) as connection:
+        assert [job.id for job in batch_jobs.IndexJobStore(connection).load()] == ["theirs"]

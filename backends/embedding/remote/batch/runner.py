@@ -73,6 +73,11 @@ class BatchRunner:
         self._job_texts = min(job_texts, wire.limits.requests)
         self._failures = 0
 
+    @property
+    def has_jobs(self) -> bool:
+        """Whether jobs of this model and account are in the store."""
+        return any(job.key == self._key for job in self._store.load())
+
     def run(self, texts: Mapping[str, str]) -> Iterator[Result]:
         """Yield a result for each text by digest, as jobs end: a unit vector, or why it was refused.
 
