@@ -143,6 +143,9 @@ class BuiltinBackend:
         if not semantic:
             words = await self._in_pool(lambda: self._legs.words(query))
             return await self._in_pool(lambda: self._rank(query, words, None, Semantics(late=self._semantic)))
+        if self._reader.facts is None:
+            # Whose vectors they are says who is asked for the question's.
+            await self._in_pool(self._read_facts)
         # The question's vector comes from another process: the keyword leg runs meanwhile.
         meaning = asyncio.create_task(self._nearest(query))
         try:

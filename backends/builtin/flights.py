@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -87,7 +88,9 @@ class Flights:
         for digest in (*made.vectors, *made.refused):
             del self._flying[digest]
         for digest, other in flight.borrowed.items():
-            made = made.joined(_only(digest, other.result()))
+            # Why another batch failed is told already; what this one got was paid for.
+            with suppress(EmbeddingUnavailableError, CancelledError):
+                made = made.joined(_only(digest, other.result()))
         return made
 
 

@@ -96,8 +96,8 @@ class SecondProvider:
         if self._second.has_vectors:
             return replace(await self._second.search(query), embedding_fallback=fallback)
         answer = await self._first.search_words(query)
-        notice = Notice(down.reason, down.message, down.action)
-        return replace(answer, notices=(notice, *answer.notices))
+        notices = (Notice(down.reason, down.message, down.action), *answer.notices, *self._second.status().notices)
+        return replace(answer, notices=tuple({notice.code: notice for notice in reversed(notices)}.values())[::-1])
 
     def _failed(self, code: str, message: str = "", action: str = "") -> None:
         now = self._wall()
@@ -111,16 +111,19 @@ class SecondProvider:
             self._failed(report.embedding_failure, *self._told(report.embedding_failure))
         elif report.embedded:
             self._down = None
-        if self._down is None or not request.embed:
+        wanted = self._down is not None and (
+            bool(report.embedding_failure) or self._wall() >= self._down.since + PATIENCE_S
+        )
+        if not (wanted or self._second.has_vectors):
             return report
-        if not report.embedding_failure and self._wall() < self._down.since + PATIENCE_S:
-            return report
-        second = await self._second.sync(request)
+        # One that was made once knows the words of every note, for the moment in which it has to answer.
+        second = await self._second.sync(replace(request, embed=request.embed and wanted))
+        told = "embedded by the second provider" if second.embedded else second.embedding_failure
         return replace(
             report,
             ran=report.ran or second.ran,
             embedded=report.embedded + second.embedded,
-            detail="; ".join(part for part in (report.detail, "embedded by the second provider") if part),
+            detail="; ".join(part for part in (report.detail, told) if part),
         )
 
     async def estimate(self) -> Estimate:

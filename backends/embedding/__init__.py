@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from backends.embedding.base import (
+    BAD_REPLY,
     QUOTA,
     BatchSpec,
     Embedder,
@@ -18,6 +19,7 @@ from backends.embedding.base import (
 from backends.embedding.choice import create, expected, resolve
 
 __all__ = [
+    "BAD_REPLY",
     "QUOTA",
     "BatchSpec",
     "Embedder",

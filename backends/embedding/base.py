@@ -15,6 +15,8 @@ from backends.text.scripts import Script
 
 #: The code of a provider whose account has nothing left: no retry helps.
 QUOTA = "embedding_quota"
+#: The code of a provider whose vectors are not what they were, such as of another length.
+BAD_REPLY = "embedding_bad_reply"
 
 Vectors: TypeAlias = npt.NDArray[np.float32]
 

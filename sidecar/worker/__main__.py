@@ -89,7 +89,9 @@ def index(args: dict[str, Any], report: Report) -> SyncReport:
 
     job = IndexJob.from_json(orjson.dumps(args))
     with TURN.taken(waiting):
-        return run_index_job(job, embedder_for=embedder_for, report=report, idle=idle)
+        done = run_index_job(job, embedder_for=embedder_for, report=report, idle=idle)
+    MODELS.doubt(job.options.embedding, done.embedding_failure)
+    return done
 
 
 def estimated(args: dict[str, Any], report: Report) -> Estimate:

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from backends.embedding import (
+    BAD_REPLY,
     Embedder,
     EmbeddingIdentity,
     EmbeddingSpec,
@@ -24,6 +25,8 @@ REST_S = 15.0
 PROBE_TEXT = "memory"
 #: So many questions may be under way at one provider that is elsewhere.
 MOST_ASKING = 8
+#: For so long another question waits for its place among them.
+PATIENCE_S = 1.0
 
 
 class Models:
@@ -41,7 +44,9 @@ class Models:
 
     def get(self, spec: EmbeddingSpec) -> Embedder | None:
         """The model of a specification, None when it comes to keywords only. Raises `EmbeddingUnavailableError`."""
-        place = self._place(spec)
+        return self._loaded(self._place(spec), spec)
+
+    def _loaded(self, place: _Place, spec: EmbeddingSpec) -> Embedder | None:
         with place.lock:
             if place.failure and self._clock() < place.rests_until:
                 raise place.failure
@@ -55,23 +60,26 @@ class Models:
         Raises `EmbeddingUnavailableError`, at once when the provider has failed just now, or when it is slow and more
         questions than `MOST_ASKING` wait for it: those of others need the threads.
         """
-        embedder = self.get(spec)
-        if embedder is None:
-            return None
-        if embedder.concurrency == 0:
-            return embedder.embed_query(text), embedder.identity
         place = self._place(spec)
-        if not place.asking.acquire(blocking=False):
+        if place.embedder is not None and place.embedder.concurrency == 0:
+            return place.embedder.embed_query(text), place.embedder.identity
+        # Also before it is loaded: a provider that hangs keeps whoever asks for it waiting then, too.
+        if not place.asking.acquire(timeout=PATIENCE_S):
             raise EmbeddingUnavailableError(
                 "embedding_busy", "Too many questions wait for the embedding provider.", hint="Retry in a moment."
             )
         try:
-            return embedder.embed_query(text), embedder.identity
+            embedder = self._loaded(place, spec)
+            return (embedder.embed_query(text), embedder.identity) if embedder else None
         except EmbeddingUnavailableError as error:
             self._give_rest(place, error)
             raise
         finally:
             place.asking.release()
+
+    def doubt(self, spec: EmbeddingSpec, code: str) -> None:
+        """Take note that a provider failed a job with this code."""
+        self._place(spec).doubt(code)
 
     def probe(self, spec: EmbeddingSpec) -> tuple[Vectors, EmbeddingIdentity] | None:
         """The same for `PROBE_TEXT`, without the rest: a provider that was mended is in use again at once."""
@@ -87,6 +95,9 @@ class Models:
             return place
 
     def _give_rest(self, place: _Place, error: EmbeddingUnavailableError) -> None:
+        if error is place.failure:
+            return
+        place.doubt(error.code)
         # Without what it was raised from: that holds frames, and these hold texts.
         place.failure = EmbeddingUnavailableError(error.code, error.message, hint=error.hint)
         place.rests_until = self._clock() + REST_S
@@ -110,3 +121,8 @@ class _Place:
         self.failure: EmbeddingUnavailableError | None = None
         self.rests_until = 0.0
         self.asking = threading.BoundedSemaphore(MOST_ASKING)
+
+    def doubt(self, code: str) -> None:
+        """Ask anew whose vectors a provider gives that failed in a way in which another model would."""
+        if code == BAD_REPLY:
+            self.is_loaded = False

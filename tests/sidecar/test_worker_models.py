@@ -6,10 +6,11 @@ import threading
 
 import pytest
 
-from backends.embedding import Embedder, EmbeddingSpec, EmbeddingUnavailableError
-from sidecar.worker.models import REST_S, Models
+from backends.embedding import Embedder, EmbeddingSpec, EmbeddingUnavailableError, Vectors
+from sidecar.worker.models import MOST_ASKING, REST_S, Models
 from sidecar.worker.turns import Turn
 from tests.backends.builtin.conftest import ToyEmbedder
+from tests.running import until
 
 DEADLINE_S = 20.0
 
@@ -75,6 +76,62 @@ def test_a_provider_that_fails_is_given_a_rest() -> None:
     now[0] = 2 * REST_S
     assert models.get(spec("a")) is not None
     assert tries == [0.0, REST_S, 2 * REST_S]
+
+
+class Elsewhere(ToyEmbedder):
+    concurrency = 4
+
+
+def test_questions_to_a_provider_that_hangs_while_it_loads_keep_few_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others are told at once that it is busy: their threads are needed for other models."""
+    monkeypatch.setattr("sidecar.worker.models.PATIENCE_S", 0.01)
+    go_on, loading = threading.Event(), threading.Event()
+
+    def load(wanted: EmbeddingSpec) -> Embedder:
+        loading.set()
+        assert go_on.wait(DEADLINE_S)
+        return Elsewhere()
+
+    models, told = Models(load), []
+
+    def ask() -> None:
+        try:
+            models.embed_query(spec("slow"), "boat")
+        except EmbeddingUnavailableError as error:
+            told.append(error.code)
+
+    threads = [threading.Thread(target=ask) for _ in range(MOST_ASKING + 5)]
+    for thread in threads:
+        thread.start()
+    assert loading.wait(DEADLINE_S)
+    until(lambda: len(told) == 5, what="the answers of those who are too many")
+    go_on.set()
+    for thread in threads:
+        thread.join(DEADLINE_S)
+    assert told == ["embedding_busy"] * 5
+
+
+@pytest.mark.parametrize("told", ["by a question", "by a job"])
+def test_a_model_that_gives_other_vectors_than_it_did_is_asked_anew(told: str) -> None:
+    """Somebody serves another under its name; the daemon need not be started again."""
+
+    class Changed(Elsewhere):
+        def embed_query(self, text: str) -> Vectors:
+            raise EmbeddingUnavailableError("embedding_bad_reply", "Vectors of 99 numbers instead of 64.")
+
+    served: list[Embedder] = [Changed(), ToyEmbedder("new", 99)]
+    now = [0.0]
+    models = Models(lambda wanted: served.pop(0), clock=lambda: now[0])
+    if told == "by a job":
+        models.get(spec("a"))
+        models.doubt(spec("a"), "embedding_bad_reply")
+    else:
+        with pytest.raises(EmbeddingUnavailableError):
+            models.embed_query(spec("a"), "boat")
+    now[0] = REST_S + 1
+    asked = models.embed_query(spec("a"), "boat")
+    assert asked is not None
+    assert asked[1].dims == 99
 
 
 def test_a_turn_that_is_given_up_is_another_s_until_that_one_ends() -> None:

@@ -107,6 +107,31 @@ def test_a_model_that_goes_away_costs_nothing_that_it_gave() -> None:
     assert len(model.calls) < 3 + 2 * 2 + 2
 
 
+def test_a_batch_keeps_what_it_got_although_one_before_it_failed_with_a_text_of_both() -> None:
+    """It was paid for."""
+
+    second_is_under_way = threading.Event()
+
+    class Picky(Distant):
+        def embed(self, texts: Any) -> Vectors:
+            if "text 0" in texts:
+                assert second_is_under_way.wait(DEADLINE_S)
+                raise EmbeddingUnavailableError("gone", "The model is gone.")
+            second_is_under_way.set()
+            return super().embed(texts)
+
+    rows: list[list[Row]] = [
+        [(0, "d0", "text 0", "0.md"), (1, "d1", "text 1", "1.md")],
+        [(2, "d1", "text 1", "2.md"), (3, "d3", "text 3", "3.md")],
+    ]
+    flights = Flights(Picky(2), idle=nullcontext, alive=lambda: None)
+    kept: list[set[str]] = []
+    with pytest.raises(EmbeddingUnavailableError):
+        for _, made in flights.land(iter([Batch(each, {}) for each in rows])):
+            kept.append(set(made.vectors))
+    assert kept == [{"d3"}]
+
+
 def test_a_wait_gives_up_the_turn_and_tells_that_it_is_alive(monkeypatch: pytest.MonkeyPatch) -> None:
     """The model answers only after a sign of life that came from inside the pause."""
     monkeypatch.setattr("backends.builtin.heartbeat.HEARTBEAT_S", 0.01)

@@ -133,6 +133,38 @@ def test_a_provider_that_is_down_is_asked_now_and_then(pair: Pair) -> None:
     assert pair.both.status().detail.get("embeddingFallback") is None
 
 
+def test_the_second_index_knows_the_words_of_notes_that_came_while_the_first_answered(pair: Pair) -> None:
+    """Once it was made: or a note would be gone in the moment in which it has to answer."""
+    first, second = embedders(pair)
+    first.code = "embedding_timeout"
+    pair.sync()
+    first.code = ""
+    pair.now += RETRY_S
+    pair.sync()
+    pair.desk.write("memory/new.md", "the giraffe of Lisbon\n")
+    given = list(second.texts)
+    pair.sync()
+    assert second.texts == given
+    assert pair.ask("giraffe").model == "first"
+    first.code = "embedding_timeout"
+    answer = pair.ask("giraffe")
+    assert answer.embedding_fallback is not None
+    assert [hit.path for hit in answer.hits] == ["memory/new.md"]
+
+
+def test_when_both_are_down_each_is_told_once(pair: Pair) -> None:
+    """Words answer."""
+    embedders(pair)[0].code = "embedding_key_refused"
+    pair.writers[1].embedder = failing = Failing("second")
+    failing.code = "embedding_unreachable"
+    report = pair.sync()
+    assert "second provider" not in report.detail
+    assert "embedding_unreachable" in report.detail
+    answer = pair.ask("harbour")
+    assert [hit.path for hit in answer.hits] == ["memory/boat.md"]
+    assert sorted(notice.code for notice in answer.notices) == ["embedding_key_refused", "embedding_unreachable"]
+
+
 def test_without_a_second_a_required_provider_that_fails_is_an_error(pair: Pair) -> None:
     """Also where it never gave a vector: keywords alone would pass for an answer."""
     embedders(pair)[0].code = "embedding_key_refused"
