@@ -12,7 +12,7 @@ import numpy as np
 
 from backends.builtin.intake import UnfitError
 from backends.builtin.media import MediaFile
-from backends.embedding import Embedder, EmbeddingUnavailableError, MediaEmbedder, Vectors
+from backends.embedding import HARMLESS, Embedder, EmbeddingUnavailableError, MediaEmbedder, Vectors
 
 #: What a chunk is embedded by: its text, or a file whose bytes are read just before they are sent.
 Content: TypeAlias = str | MediaFile
@@ -21,9 +21,6 @@ Content: TypeAlias = str | MediaFile
 NO_NUMBERS = "the model gave no numbers"
 
 log = logging.getLogger(__name__)
-
-#: What every model can embed: it tells a model that is gone from a text that it cannot take.
-_HARMLESS = "memory"
 
 
 class _ShapeError(Exception):
@@ -106,7 +103,7 @@ class Vectorizer:
     def _require_model(self) -> None:
         """Raise `EmbeddingUnavailableError` when the model cannot even embed a harmless word."""
         try:
-            self._rows([_HARMLESS])
+            self._rows([HARMLESS])
         except EmbeddingUnavailableError:
             raise
         except Exception as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from backends.embedding.base import (
     BAD_REPLY,
+    HARMLESS,
     QUOTA,
     BatchSpec,
     Embedder,
@@ -20,6 +21,7 @@ from backends.embedding.choice import create, expected, resolve
 
 __all__ = [
     "BAD_REPLY",
+    "HARMLESS",
     "QUOTA",
     "BatchSpec",
     "Embedder",

@@ -18,6 +18,9 @@ QUOTA = "embedding_quota"
 #: The code of a provider whose vectors are not what they were, such as of another length.
 BAD_REPLY = "embedding_bad_reply"
 
+#: What every model can embed: it tells a model that is gone from a text that it cannot take.
+HARMLESS = "memory"
+
 Vectors: TypeAlias = npt.NDArray[np.float32]
 
 

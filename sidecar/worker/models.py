@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from backends.embedding import (
     BAD_REPLY,
+    HARMLESS,
     Embedder,
     EmbeddingIdentity,
     EmbeddingSpec,
@@ -21,8 +22,6 @@ from backends.embedding import (
 MOST_MODELS = 16
 #: For so long a provider that failed is not asked again: whoever asks is told the same at once.
 REST_S = 15.0
-#: What is embedded only to see whether it can be.
-PROBE_TEXT = "memory"
 #: So many questions may be under way at one provider that is elsewhere.
 MOST_ASKING = 8
 #: For so long another question waits for its place among them.
@@ -82,9 +81,9 @@ class Models:
         self._place(spec).doubt(code)
 
     def probe(self, spec: EmbeddingSpec) -> tuple[Vectors, EmbeddingIdentity] | None:
-        """The same for `PROBE_TEXT`, without the rest: a provider that was mended is in use again at once."""
+        """The same for a harmless word, without the rest: a provider that was mended is in use again at once."""
         self._place(spec).rests_until = 0.0
-        return self.embed_query(spec, PROBE_TEXT)
+        return self.embed_query(spec, HARMLESS)
 
     def _place(self, spec: EmbeddingSpec) -> _Place:
         with self._lock:

@@ -6,8 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-#: Whoever watches over this process hears of a job that waits at least this often.
-HEARTBEAT_S = 10.0
+from backends.builtin.heartbeat import HEARTBEAT_S
 
 
 class Turn:

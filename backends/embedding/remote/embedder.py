@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from backends.embedding.base import EmbeddingIdentity, EmbeddingUnavailableError, Media, Side, Vectors
+from backends.embedding.base import HARMLESS, EmbeddingIdentity, EmbeddingUnavailableError, Media, Side, Vectors
 from backends.embedding.remote.batch.runner import BatchRunner, JobStore
 from backends.embedding.remote.batch.wire import Result
 from backends.embedding.remote.dividing import DIVISIBLE, Cap, Division
@@ -21,7 +21,6 @@ from backends.relevance import Spread
 from backends.text.costs import fitting_end, token_cost
 from backends.text.scripts import Script
 
-_HARMLESS = "memory"
 #: More in one call would only make a failed one dearer.
 _BATCH_TEXTS = 128
 
@@ -194,7 +193,7 @@ class RemoteEmbedder:
     def _sound(self, side: Side) -> Vectors:
         """The row of a harmless word. Raises `EmbeddingUnavailableError` when there is none."""
         try:
-            rows = self._ask([_HARMLESS], side)
+            rows = self._ask([HARMLESS], side)
         except RefusedError as refused:
             raise self._unavailable(refused) from None
         if not np.isfinite(rows).all():
