@@ -25,7 +25,7 @@ from backends.corpus import Corpus, Kind
 from scope import Policy
 from sidecar.config import AgentSettings
 from sidecar.shapes import error_json, fallback_json, notice_json, pending_json, report_json
-from sidecar.unindexed import Unindexed
+from sidecar.watching import Unindexed
 
 log = logging.getLogger(__name__)
 

@@ -32,7 +32,7 @@ from sidecar.fleet import Fleet
 from sidecar.gateway.app import application
 from sidecar.gateway.endpoint import Endpoint
 from sidecar.gateway.listener import check_length
-from sidecar.gateway.routes import DaemonView
+from sidecar.gateway.view import DaemonView
 from sidecar.governor import Governor
 from sidecar.logs import logging_to
 from sidecar.places import POINTER

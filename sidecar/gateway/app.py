@@ -16,7 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sidecar.gateway.errors import Code, GatewayError, envelope
 from sidecar.gateway.places import Places
-from sidecar.gateway.routes import DaemonView, routes
+from sidecar.gateway.routes import routes
+from sidecar.gateway.view import DaemonView
 
 log = logging.getLogger(__name__)
 

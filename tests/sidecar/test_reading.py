@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from backends.corpus import Corpus, Kind, Root
-from sidecar.reading import MAX_CHARS, Excerpt, PathNotAllowedError, locate, medium, read
+from sidecar.tools.reading import MAX_CHARS, Excerpt, PathNotAllowedError, locate, medium, read
 
 
 @pytest.fixture

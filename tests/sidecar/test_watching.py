@@ -13,11 +13,10 @@ import pytest
 
 from backends.base import Notice
 from backends.corpus import Corpus, Kind, Root
-from sidecar import mounts, watching
-from sidecar.file_events import ANYTHING, Change, OnChanges, PortableEvents, Source
-from sidecar.inotify import Inotify
-from sidecar.mounts import silent_devices
-from sidecar.watching import Layout, Watching
+from sidecar.watching import Layout, Watching, mounts, watch
+from sidecar.watching.file_events import ANYTHING, Change, OnChanges, PortableEvents, Source
+from sidecar.watching.inotify import Inotify
+from sidecar.watching.mounts import silent_devices
 from tests.running import REPOSITORY
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
@@ -179,7 +178,7 @@ def test_a_workspace_that_appears_later_is_watched(tmp_path: Path) -> None:
 
 def test_a_root_that_is_a_link_is_watched_where_it_leads_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is put in another's place without any folder coming or going; nobody has to look again for that."""
-    monkeypatch.setattr(watching, "LOOK_AGAIN_MS", 60_000)
+    monkeypatch.setattr(watch, "LOOK_AGAIN_MS", 60_000)
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
     link, other = tmp_path / "ws" / "memory", tmp_path / "ws" / "other"
@@ -203,7 +202,7 @@ def test_a_root_that_is_a_link_is_watched_where_it_leads_now(tmp_path: Path, mon
 
 def test_a_root_that_moves_without_an_event_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As one below a link that leads elsewhere now, or on a disk that was mounted."""
-    monkeypatch.setattr(watching, "LOOK_AGAIN_MS", 50)
+    monkeypatch.setattr(watch, "LOOK_AGAIN_MS", 50)
     for name in ("one", "two"):
         (tmp_path / name / "ws" / "memory").mkdir(parents=True)
     link = tmp_path / "links" / "deep"
@@ -337,10 +336,10 @@ def test_20_000_notes_cost_a_watch_for_each_folder(tmp_path: Path) -> None:
 REFUSED = """
 import os, resource, sys
 from pathlib import Path
-from sidecar import mounts, watching
+from sidecar.watching import mounts, watch
 from tests.sidecar.test_watching import Watched, corpus
 
-watching.POLL_MS, watching.RETRY_MS = 50, 300
+watch.POLL_MS, watch.RETRY_MS = 50, 300
 home, limit = Path(sys.argv[1]), sys.argv[2]
 files = resource.getrlimit(resource.RLIMIT_NOFILE)
 
@@ -353,7 +352,7 @@ def refuse(on_changes):
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, files)
 
-from sidecar.inotify import Inotify
+from sidecar.watching.inotify import Inotify
 lifted = []
 
 async def scenario(watched):
@@ -445,7 +444,7 @@ class Deaf:
 
 def test_a_disk_without_events_is_looked_at_in_intervals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the roots on it, and one notice says so until they are elsewhere."""
-    monkeypatch.setattr(watching, "LOOK_AGAIN_MS", 50)
+    monkeypatch.setattr(watch, "LOOK_AGAIN_MS", 50)
     monkeypatch.setattr(mounts, "MOUNTS", tmp_path / "mountinfo")
     (tmp_path / "memory").mkdir()
     device = tmp_path.stat().st_dev

@@ -15,7 +15,7 @@ import struct
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from sidecar.file_events import ANYTHING, Change, OnChanges
+from sidecar.watching.file_events import ANYTHING, Change, OnChanges
 
 _MODIFY, _CLOSE_WRITE, _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE = 0x2, 0x8, 0x40, 0x80, 0x100, 0x200
 _OVERFLOW, _IGNORED, _ONLY_FOLDERS, _IS_FOLDER = 0x4000, 0x8000, 0x01000000, 0x40000000

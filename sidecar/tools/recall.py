@@ -18,11 +18,11 @@ from typing import Any, Literal
 from backends.base import Answer, BackendError, Failure, Hit, Mode, Notice, Query, Source
 from backends.embedding import QUOTA
 from scope import Decision
-from sidecar.admission import admit, denied_json
 from sidecar.agents import Agent
 from sidecar.config import Memory, Settings
 from sidecar.exporting import sessions_visible
 from sidecar.shapes import fallback_json, notice_json, pending_json
+from sidecar.tools.admission import admit, denied_json
 
 log = logging.getLogger(__name__)
 

@@ -16,10 +16,10 @@ from typing import Any, BinaryIO
 
 from backends.corpus import Corpus, Kind, Located, open_regular
 from backends.media import type_of
-from sidecar.admission import admit, denied_json
 from sidecar.agents import Agent
 from sidecar.config import Settings
 from sidecar.exporting import sessions_visible
+from sidecar.tools.admission import admit, denied_json
 
 DEFAULT_LINES = 200
 MAX_CHARS = 12_000

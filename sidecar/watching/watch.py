@@ -22,9 +22,9 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from backends.base import Notice
 from backends.corpus import Corpus, Found, Root
-from sidecar.file_events import ANYTHING, Change, OnChanges, PortableEvents, Source
-from sidecar.inotify import Inotify
-from sidecar.mounts import silent_devices
+from sidecar.watching.file_events import ANYTHING, Change, OnChanges, PortableEvents, Source
+from sidecar.watching.inotify import Inotify
+from sidecar.watching.mounts import silent_devices
 
 log = logging.getLogger(__name__)
 

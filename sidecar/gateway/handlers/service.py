@@ -1,0 +1,86 @@
+"""The daemon itself: whether it lives, whether it can answer, what it is, and how to end it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+
+import psutil
+from starlette.requests import Request
+from starlette.responses import Response
+
+import sidecar
+from sidecar.agents import AgentState
+from sidecar.gateway.errors import Code, json_response
+from sidecar.gateway.handlers.agents import statuses
+from sidecar.gateway.view import DaemonView
+from sidecar.shapes import notice_json
+
+_DEGRADED = {AgentState.DEGRADED, AgentState.UNAVAILABLE}
+
+
+async def livez(daemon: DaemonView, request: Request) -> Response:
+    """The loop answers; nothing else is claimed."""
+    return json_response({"alive": True})
+
+
+async def readyz(daemon: DaemonView, request: Request) -> Response:
+    """200 once every agent has an engine that can answer; degraded is ready and says so."""
+    state = daemon.state()
+    agents = {agent.id: agent.status()["state"] for agent in daemon.fleet}
+    body = {
+        "ready": state == "ready",
+        "state": state,
+        "degraded": bool(_DEGRADED & {*agents.values()}),
+        "agents": agents,
+    }
+    if state != "ready":
+        return json_response(body, Code.NOT_READY.status, {"Retry-After": "1"})
+    return json_response(body)
+
+
+async def info(daemon: DaemonView, request: Request) -> Response:
+    """What runs here."""
+    settings = daemon.settings
+    return json_response(
+        {
+            "name": "qmd-sidecar",
+            "version": sidecar.__version__,
+            "pid": os.getpid(),
+            "startedAt": daemon.started_at,
+            "uptimeSeconds": round(time.time() - daemon.started_at, 1),
+            "stateDir": str(settings.state_dir),
+            "socket": str(settings.socket),
+            "config": str(settings.path) if settings.path else None,
+            "python": platform.python_version(),
+            "platform": sys.platform,
+        }
+    )
+
+
+async def status(daemon: DaemonView, request: Request) -> Response:
+    """Everything an operator sees on one screen."""
+    settings = daemon.settings
+    return json_response(
+        {
+            "state": daemon.state(),
+            "version": sidecar.__version__,
+            "pid": os.getpid(),
+            "rssBytes": psutil.Process().memory_info().rss,
+            "uptimeSeconds": round(time.time() - daemon.started_at, 1),
+            "socket": str(settings.socket),
+            "stateDir": str(settings.state_dir),
+            "config": str(settings.path) if settings.path else None,
+            "agents": await statuses(daemon, list(daemon.fleet), request),
+            "worker": daemon.worker_status(),
+            "notices": [notice_json(notice) for notice in settings.notices],
+        }
+    )
+
+
+async def shutdown(daemon: DaemonView, request: Request) -> Response:
+    """Begin an orderly stop."""
+    daemon.stop()
+    return json_response({"stopping": True}, 202)

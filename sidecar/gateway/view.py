@@ -1,0 +1,29 @@
+"""What the gateway may see of the daemon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+from sidecar.config import Settings
+from sidecar.fleet import Fleet
+from sidecar.probing import Prober
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonView:
+    """What the routes may see of the daemon.
+
+    `state` is `starting`, `ready` or `draining`; `files` runs what reads whole files for callers.
+    """
+
+    settings: Settings
+    fleet: Fleet
+    files: Executor
+    started_at: float
+    state: Callable[[], str]
+    worker_status: Callable[[], dict[str, Any]]
+    prober: Prober
+    stop: Callable[[], None]
