@@ -27,7 +27,6 @@ from sidecar.agents import Agent
 from sidecar.config import AgentSettings, Settings, resolve_corpus
 from sidecar.engines import Engines, Shared, build
 from sidecar.errors import StartupError
-from sidecar.exporting import export_job
 from sidecar.fleet import Fleet
 from sidecar.gateway.app import application
 from sidecar.gateway.endpoint import Endpoint
@@ -38,6 +37,7 @@ from sidecar.logs import logging_to
 from sidecar.places import POINTER
 from sidecar.probing import Prober
 from sidecar.scheduler import Scheduler
+from sidecar.sessions.exporting import export_job
 from sidecar.state import StateLock, private_folder, runtime_folder
 from sidecar.watching import Watching
 from sidecar.worker.process import Worker

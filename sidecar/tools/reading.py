@@ -18,7 +18,7 @@ from backends.corpus import Corpus, Kind, Located, open_regular
 from backends.media import type_of
 from sidecar.agents import Agent
 from sidecar.config import Settings
-from sidecar.exporting import sessions_visible
+from sidecar.sessions.exporting import sessions_visible
 from sidecar.tools.admission import admit, denied_json
 
 DEFAULT_LINES = 200

@@ -20,7 +20,7 @@ from backends.embedding import QUOTA
 from scope import Decision
 from sidecar.agents import Agent
 from sidecar.config import Memory, Settings
-from sidecar.exporting import sessions_visible
+from sidecar.sessions.exporting import sessions_visible
 from sidecar.shapes import fallback_json, notice_json, pending_json
 from sidecar.tools.admission import admit, denied_json
 

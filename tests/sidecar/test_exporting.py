@@ -8,7 +8,7 @@ import pytest
 
 import scope
 from sidecar.config import Settings, load
-from sidecar.exporting import export_job, sessions_visible, transcripts_dir
+from sidecar.sessions.exporting import export_job, sessions_visible, transcripts_dir
 
 ON = "memory: {qmd: {sessions: {enabled: true}}}"
 
