@@ -22,6 +22,7 @@ from typing import Any
 import psutil
 
 from sidecar.client import Client, ClientError
+from tests.api.strict import undocumented
 
 REPOSITORY = Path(__file__).parent.parent
 QMD = REPOSITORY / ".qmd" / "node_modules"
@@ -86,8 +87,10 @@ class Running:
     log: Path
 
     def call(self, method: str, route: str, body: Mapping[str, Any] | None = None) -> Any:
-        """One request. Raises `sidecar.client.ClientError`."""
-        return self.client.call(method, route, body)
+        """One request, whose reply must be one that is documented. Raises `sidecar.client.ClientError`."""
+        reply = self.client.call(method, route, body)
+        assert undocumented(method, route, reply) == []
+        return reply
 
     def search(self, agent: str, query: str, **more: Any) -> dict[str, Any]:
         """A search with an operator's key."""

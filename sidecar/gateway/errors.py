@@ -17,26 +17,26 @@ from starlette.responses import Response
 
 
 class Code(Enum):
-    """Every error code with its HTTP status."""
+    """Every error code with its HTTP status, and what it says."""
 
-    INVALID_JSON = ("invalid_json", 400)
-    INVALID_REQUEST = ("invalid_request", 400)
-    PATH_NOT_ALLOWED = ("path_not_allowed", 403)
-    UNREADABLE = ("unreadable", 403)
-    UNKNOWN_AGENT = ("unknown_agent", 404)
-    NO_QMD = ("no_qmd", 404)
-    NOT_FOUND = ("not_found", 404)
-    METHOD_NOT_ALLOWED = ("method_not_allowed", 405)
-    REQUEST_TIMEOUT = ("request_timeout", 408)
-    BODY_TOO_LARGE = ("body_too_large", 413)
-    OVERLOADED = ("overloaded", 503)
-    NOT_READY = ("not_ready", 503)
-    TIMEOUT = ("timeout", 504)
-    INTERNAL = ("internal", 500)
+    INVALID_JSON = ("invalid_json", 400, "The body is not JSON.")
+    INVALID_REQUEST = ("invalid_request", 400, "A field is missing, wrong or unknown; `details` names each.")
+    PATH_NOT_ALLOWED = ("path_not_allowed", 403, "The path is not part of the agent's memory.")
+    UNREADABLE = ("unreadable", 403, "The file is there and cannot be read.")
+    UNKNOWN_AGENT = ("unknown_agent", 404, "No agent has that id; `hint` names the nearest.")
+    NO_QMD = ("no_qmd", 404, "The agent is searched without qmd.")
+    NOT_FOUND = ("not_found", 404, "No route has that path.")
+    METHOD_NOT_ALLOWED = ("method_not_allowed", 405, "The route takes another method; `Allow` names it.")
+    REQUEST_TIMEOUT = ("request_timeout", 408, "The body did not come in time.")
+    BODY_TOO_LARGE = ("body_too_large", 413, "The body is larger than 1 MiB.")
+    INTERNAL = ("internal", 500, "The daemon is at fault; its log has the request's id.")
+    OVERLOADED = ("overloaded", 503, "Too many requests at once; `Retry-After` says in how many seconds to come back.")
+    TIMEOUT = ("timeout", 504, "The disk did not answer in time.")
 
-    def __init__(self, label: str, status: int) -> None:
+    def __init__(self, label: str, status: int, meaning: str) -> None:
         self.label = label
         self.status = status
+        self.meaning = meaning
 
 
 class GatewayError(Exception):

@@ -1,18 +1,22 @@
-"""Every route in one table."""
+"""Every route in one table: what is asked, what is answered, and how it can be refused."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from sidecar.gateway.bodies import Body, GetBody, SearchBody, SyncBody
+from sidecar.gateway.errors import Code
 from sidecar.gateway.handlers import agents, memory, service
+from sidecar.gateway.replies.agents import AgentList, AgentStatus, Environment, SyncReply
+from sidecar.gateway.replies.memory import GetReply, SearchReply
+from sidecar.gateway.replies.service import Alive, DaemonStatus, Info, Readiness, Stopping
 from sidecar.gateway.view import DaemonView
 
 Handler: TypeAlias = Callable[[DaemonView, Request], Awaitable[Response]]
@@ -20,27 +24,65 @@ Handler: TypeAlias = Callable[[DaemonView, Request], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One route: what is asked with which body, and the function that answers."""
+    """One route: the function that answers, the shape of its reply, and the body that it takes.
+
+    `statuses` are those with which the reply leaves. `errors` are the refusals of this route alone: what can be wrong
+    with any body, agent or flag is known from there being one (`refusals`). `flags` are what the query of the URL can
+    switch on, by name, with what each does.
+    """
 
     method: str
     path: str
     handler: Handler
+    reply: Any
     body: type[Body] | None = None
+    statuses: tuple[int, ...] = (200,)
+    errors: tuple[Code, ...] = ()
+    flags: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def names_agent(self) -> bool:
+        """Whether the path holds the id of an agent."""
+        return "{id}" in self.path
+
+    @property
+    def refusals(self) -> tuple[Code, ...]:
+        """Every code that this route can answer, in the order of their list."""
+        found = {Code.METHOD_NOT_ALLOWED, Code.INTERNAL, *self.errors}
+        if self.names_agent:
+            # An id with a slash in it makes another path.
+            found |= {Code.UNKNOWN_AGENT, Code.NOT_FOUND}
+        if self.flags:
+            found |= {Code.INVALID_REQUEST}
+        if self.body:
+            found |= {Code.INVALID_JSON, Code.INVALID_REQUEST, Code.REQUEST_TIMEOUT, Code.BODY_TOO_LARGE}
+        return tuple(code for code in Code if code in found)
+
+
+DEEP = {"deep": "Also have each embedding provider embed something, for up to ten seconds."}
+READING = (Code.PATH_NOT_ALLOWED, Code.UNREADABLE, Code.OVERLOADED, Code.TIMEOUT)
 
 OPERATIONS = (
-    Operation("GET", "/livez", service.livez),
-    Operation("GET", "/readyz", service.readyz),
-    Operation("GET", "/v1/info", service.info),
-    Operation("GET", "/v1/status", service.status),
-    Operation("POST", "/v1/shutdown", service.shutdown),
-    Operation("GET", "/v1/agents", agents.agents),
-    Operation("GET", "/v1/agents/{id}", agents.agent_status),
-    Operation("GET", "/v1/agents/{id}/status", agents.agent_status),
-    Operation("GET", "/v1/agents/{id}/env", agents.environment),
-    Operation("POST", "/v1/agents/{id}/memory_search", memory.memory_search, SearchBody),
-    Operation("POST", "/v1/agents/{id}/memory_get", memory.memory_get, GetBody),
-    Operation("POST", "/v1/agents/{id}/sync", agents.sync, SyncBody),
+    Operation("GET", "/livez", service.livez, Alive),
+    Operation("GET", "/readyz", service.readyz, Readiness, statuses=(200, 503)),
+    Operation("GET", "/v1/openapi.json", service.openapi, dict[str, Any]),
+    Operation("GET", "/v1/info", service.info, Info),
+    Operation("GET", "/v1/status", service.status, DaemonStatus, flags=DEEP),
+    Operation("POST", "/v1/shutdown", service.shutdown, Stopping, statuses=(202,)),
+    Operation("GET", "/v1/agents", agents.agents, AgentList),
+    Operation("GET", "/v1/agents/{id}", agents.agent_status, AgentStatus, flags=DEEP),
+    Operation("GET", "/v1/agents/{id}/status", agents.agent_status, AgentStatus, flags=DEEP),
+    Operation("GET", "/v1/agents/{id}/env", agents.environment, Environment, errors=(Code.NO_QMD,)),
+    Operation(
+        "POST",
+        "/v1/agents/{id}/memory_search",
+        memory.memory_search,
+        SearchReply,
+        SearchBody,
+        errors=(Code.OVERLOADED,),
+    ),
+    Operation("POST", "/v1/agents/{id}/memory_get", memory.memory_get, GetReply, GetBody, errors=READING),
+    Operation("POST", "/v1/agents/{id}/sync", agents.sync, SyncReply, SyncBody, statuses=(200, 202)),
 )
 
 

@@ -14,6 +14,7 @@ from sidecar.agents import Agent
 from sidecar.gateway.asked import agent_of, body_of
 from sidecar.gateway.bodies import SyncBody, flag, parse
 from sidecar.gateway.errors import Code, GatewayError, json_response
+from sidecar.gateway.replies.agents import Environment
 from sidecar.gateway.view import DaemonView
 from sidecar.shapes import embedding_json, estimate_json, notice_json, report_json
 
@@ -55,7 +56,7 @@ async def environment(daemon: DaemonView, request: Request) -> Response:
             "this agent is searched without qmd, so there is no index for a qmd to share",
             hint='set memory.backend to "qmd" or "auto"',
         )
-    return json_response({"environment": dict(agent.environment)})
+    return json_response(Environment(environment=dict(agent.environment)))
 
 
 async def sync(daemon: DaemonView, request: Request) -> Response:

@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 import time
+from http import HTTPStatus
 
 import psutil
 from starlette.requests import Request
@@ -13,8 +14,9 @@ from starlette.responses import Response
 
 import sidecar
 from sidecar.agents import AgentState
-from sidecar.gateway.errors import Code, json_response
+from sidecar.gateway.errors import json_response
 from sidecar.gateway.handlers.agents import statuses
+from sidecar.gateway.replies.service import Alive, Info, Stopping
 from sidecar.gateway.view import DaemonView
 from sidecar.shapes import notice_json
 
@@ -23,7 +25,7 @@ _DEGRADED = {AgentState.DEGRADED, AgentState.UNAVAILABLE}
 
 async def livez(daemon: DaemonView, request: Request) -> Response:
     """The loop answers; nothing else is claimed."""
-    return json_response({"alive": True})
+    return json_response(Alive(alive=True))
 
 
 async def readyz(daemon: DaemonView, request: Request) -> Response:
@@ -37,7 +39,7 @@ async def readyz(daemon: DaemonView, request: Request) -> Response:
         "agents": agents,
     }
     if state != "ready":
-        return json_response(body, Code.NOT_READY.status, {"Retry-After": "1"})
+        return json_response(body, HTTPStatus.SERVICE_UNAVAILABLE, {"Retry-After": "1"})
     return json_response(body)
 
 
@@ -45,18 +47,18 @@ async def info(daemon: DaemonView, request: Request) -> Response:
     """What runs here."""
     settings = daemon.settings
     return json_response(
-        {
-            "name": "qmd-sidecar",
-            "version": sidecar.__version__,
-            "pid": os.getpid(),
-            "startedAt": daemon.started_at,
-            "uptimeSeconds": round(time.time() - daemon.started_at, 1),
-            "stateDir": str(settings.state_dir),
-            "socket": str(settings.socket),
-            "config": str(settings.path) if settings.path else None,
-            "python": platform.python_version(),
-            "platform": sys.platform,
-        }
+        Info(
+            name="qmd-sidecar",
+            version=sidecar.__version__,
+            pid=os.getpid(),
+            startedAt=daemon.started_at,
+            uptimeSeconds=round(time.time() - daemon.started_at, 1),
+            stateDir=str(settings.state_dir),
+            socket=str(settings.socket),
+            config=str(settings.path) if settings.path else None,
+            python=platform.python_version(),
+            platform=sys.platform,
+        )
     )
 
 
@@ -80,7 +82,15 @@ async def status(daemon: DaemonView, request: Request) -> Response:
     )
 
 
+async def openapi(daemon: DaemonView, request: Request) -> Response:
+    """The OpenAPI document of this interface."""
+    # The document describes the table in which this function stands.
+    from sidecar.gateway.openapi import document
+
+    return json_response(document())
+
+
 async def shutdown(daemon: DaemonView, request: Request) -> Response:
     """Begin an orderly stop."""
     daemon.stop()
-    return json_response({"stopping": True}, 202)
+    return json_response(Stopping(stopping=True), HTTPStatus.ACCEPTED)

@@ -1,0 +1,90 @@
+"""What the tools that read memory answer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from backends.base import Mode, Source
+from backends.corpus import Kind
+from sidecar.gateway.replies.shared import Denied, EmbeddingFallback, Engine, Fallback, Notice, Pending
+from sidecar.tools.recall import Outcome
+
+Line = Annotated[int, Field(ge=1, description="Counted from 1, inclusive.")]
+Relevance = Annotated[float, Field(ge=0, le=1, description="0 to 1; means the same on every engine.")]
+MediaType = Annotated[str, Field(description="Of an image or a recording, which has no text.")]
+
+
+class Provenance(TypedDict):
+    """Where a passage comes from."""
+
+    root: Annotated[str, Field(description="The name of the configured folder.")]
+    kind: Kind
+    trusted: Annotated[bool, Field(description="False for text that did not come from the agent or its owner.")]
+
+
+class Result(TypedDict):
+    """One passage that answers, read back from its file."""
+
+    path: Annotated[str, Field(description="What `memory_get` takes.")]
+    startLine: Line
+    endLine: Line
+    score: Relevance
+    snippet: Annotated[str, Field(description="The lines themselves, with their source below where that is wanted.")]
+    source: Source
+    citation: NotRequired[Annotated[str, Field(description="`path#L3-L7`; `memory_get` takes it as it stands.")]]
+    corpus: Source
+    provenance: Provenance
+    partial: NotRequired[Annotated[bool, Field(description="The best part of a line that is too long to be shown.")]]
+    newer: NotRequired[Annotated[str, Field(description="The line of another result that says something newer.")]]
+    media: NotRequired[MediaType]
+    vectorScore: NotRequired[float]
+    textScore: NotRequired[float]
+    explain: NotRequired[dict[str, Any]]
+
+
+class SearchReply(TypedDict):
+    """What was found, by whom, and why it is not more."""
+
+    results: Annotated[list[Result], Field(description="Best first.")]
+    outcome: Outcome
+    backend: Annotated[Engine | None, Field(description="The engine that answered.")]
+    provider: Annotated[str | None, Field(description="Who embedded the question.")]
+    model: str | None
+    mode: Mode | None
+    citations: Literal["auto", "on", "off"]
+    fallback: NotRequired[Fallback]
+    embeddingFallback: NotRequired[EmbeddingFallback]
+    denied: NotRequired[Denied]
+    pending: NotRequired[Pending]
+    notices: list[Notice]
+    disabled: NotRequired[bool]
+    unavailable: NotRequired[bool]
+    error: NotRequired[str]
+    reason: NotRequired[Annotated[str, Field(description="The class of the failure, a stable word.")]]
+    warning: NotRequired[Annotated[str, Field(description="What an agent is to tell its user.")]]
+    action: NotRequired[Annotated[str, Field(description="What can be done.")]]
+    explain: NotRequired[dict[str, Any]]
+    tookMs: float
+    requestId: str
+
+
+#: `from` is a word of Python, so that this field cannot stand in a class.
+_Start = TypedDict("_Start", {"from": NotRequired[Line]})
+
+
+class GetReply(_Start):
+    """Lines of one file, `from` the first of them. A file that is not there has no text, and no `from`."""
+
+    path: str
+    text: str
+    lines: NotRequired[Annotated[int, Field(description="How many lines `text` holds.")]]
+    truncated: NotRequired[bool]
+    nextFrom: NotRequired[Annotated[int, Field(ge=1, description="The line to go on from.")]]
+    media: NotRequired[MediaType]
+    outcome: NotRequired[Literal["denied"]]
+    denied: NotRequired[Denied]
+    disabled: NotRequired[bool]
+    error: NotRequired[str]
