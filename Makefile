@@ -9,7 +9,7 @@ PROCESSES ?= 2
 # OPENBLAS threads cost memory and help nothing at this size.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: setup run test properties check bench quality chaos-qmd chaos-index qmd clean
+.PHONY: setup run test properties check bench quality schema-fuzz chaos-qmd chaos-index qmd clean
 
 setup: $(VENV)/.ready
 
@@ -44,6 +44,11 @@ bench: setup qmd
 # What is found, against what is recorded. More: python -m tests.quality --failures, --record, --engine qmd.
 quality: setup
 	@$(BIN)/python -m tests.quality
+
+# Ten thousand requests that the schema of the interface allows or forbids; about two minutes. `make test` has the
+# short form.
+schema-fuzz: setup
+	@$(BIN)/python -m tests.api.fuzz --requests 10000
 
 # Ten minutes of searches while qmd hangs, dies, floods, lies and locks; `make test` has the short form.
 chaos-qmd: setup

@@ -12,6 +12,9 @@ from starlette.requests import Request
 
 from sidecar.gateway.errors import Code, GatewayError
 
+#: The greatest whole number that every reader of JSON holds exactly.
+MAX_WHOLE = 2**53
+
 
 class Body(BaseModel):
     """Strict, camelCase, frozen."""
@@ -21,9 +24,17 @@ class Body(BaseModel):
         extra="forbid",
         frozen=True,
         strict=True,
+        use_attribute_docstrings=True,
         validate_by_alias=True,
         validate_by_name=False,
     )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _whole(cls, value: Any) -> Any:
+        """JSON has one kind of numbers: 6.0 is the whole number 6, and some languages write it so."""
+        is_whole = isinstance(value, float) and value.is_integer() and abs(value) <= MAX_WHOLE
+        return int(value) if is_whole else value
 
 
 class Caller(Body):
@@ -34,7 +45,10 @@ class Caller(Body):
     channel: Annotated[str, Field(max_length=200)] | None = None
 
 
+Count = Annotated[int, Field(ge=1, le=MAX_WHOLE)]
 SessionKeyText = Annotated[str, Field(max_length=20_000)]
+#: What `SearchBody` says of a text that holds a word, for those who read the schema alone.
+NOT_BLANK = {"pattern": r"[^\s\x00]"}
 
 
 def _iso(value: Any) -> date:
@@ -49,19 +63,31 @@ Day = Annotated[date, BeforeValidator(_iso)]
 class SearchBody(Body):
     """`POST /v1/agents/{id}/memory_search`."""
 
-    query: str
+    query: Annotated[str, Field(json_schema_extra=NOT_BLANK)]
+    """The question, in plain words; only the first 4,000 characters count."""
     max_results: Annotated[int, Field(ge=1, le=50)] | None = None
+    """The configured number where left out."""
     min_score: Annotated[float, Field(ge=0, le=1)] | None = None
+    """The least relevance of a result; the configured one where left out."""
     session_key: SessionKeyText | None = None
+    """Who asks, such as `agent:main:main`; scope decides by it."""
     parent_session_key: SessionKeyText | None = None
+    """The session for which a sub-agent works; its own key does not say who may read."""
     visible_sessions: Annotated[list[SessionKeyText], Field(max_length=10_000)] | None = None
+    """The sessions whose conversations the caller may see."""
     caller: Caller | None = None
     corpus: Literal["all", "memory", "sessions"] = "all"
+    """Which part of memory to search."""
     mode: Literal["search", "vsearch", "query"] | None = None
+    """How to search: by keywords, by vectors, or by both; the configured way where left out."""
     after: Day | None = None
+    """The first day, in the user's time zone."""
     before: Day | None = None
+    """The last day, in the user's time zone."""
     timeout_ms: Annotated[int, Field(ge=1, le=600_000)] | None = None
+    """At most the configured time."""
     explain: bool = False
+    """Also say how each score came about."""
 
     @field_validator("query")
     @classmethod
@@ -72,22 +98,31 @@ class SearchBody(Body):
 
 
 class GetBody(Body):
-    """`POST /v1/agents/{id}/memory_get`. `from` is the first line, 1-based."""
+    """`POST /v1/agents/{id}/memory_get`."""
 
     path: Annotated[str, Field(min_length=1, max_length=4096)]
-    start: Annotated[int | None, Field(alias="from", ge=1)] = None
-    lines: Annotated[int, Field(ge=1)] | None = None
+    """A path that `memory_search` returned, or a citation, which also names lines."""
+    start: Annotated[Count | None, Field(alias="from")] = None
+    """The first line, counted from 1."""
+    lines: Count | None = None
+    """How many lines: 200 where left out."""
     session_key: SessionKeyText | None = None
+    """Who asks, such as `agent:main:main`; scope decides by it."""
     parent_session_key: SessionKeyText | None = None
+    """The session for which a sub-agent works; its own key does not say who may read."""
 
 
 class SyncBody(Body):
-    """`POST /v1/agents/{id}/sync`. `estimate` does nothing but say what would be embedded."""
+    """`POST /v1/agents/{id}/sync`."""
 
     force: bool = False
+    """Build anew what can be built anew."""
     embed: bool = True
+    """Also compute missing vectors."""
     wait: bool = False
+    """Answer when it is done, and not at once."""
     estimate: bool = False
+    """Do nothing but say what would be embedded."""
 
 
 AnyBody = TypeVar("AnyBody", bound=Body)
