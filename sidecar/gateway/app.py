@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 import time
-import uuid
 
 from starlette.exceptions import HTTPException
 from starlette.middleware.exceptions import ExceptionMiddleware
@@ -14,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sidecar.gateway.errors import Code, GatewayError, envelope
+from sidecar.gateway.errors import Code, GatewayError, envelope, fresh_request_id
 from sidecar.gateway.places import Places
 from sidecar.gateway.routes import routes
 from sidecar.gateway.view import DaemonView
@@ -85,7 +84,7 @@ def _request_id(scope: Scope) -> str:
             text = value.decode("latin-1")
             if _REQUEST_ID.fullmatch(text):
                 return str(text)
-    return uuid.uuid4().hex[:16]
+    return fresh_request_id()
 
 
 async def _refused(request: Request, error: Exception) -> Response:
@@ -104,7 +103,7 @@ async def _no_route(request: Request, error: Exception) -> Response:
             headers={"Allow": allowed},
         )
     else:
-        refusal = GatewayError(Code.NOT_FOUND, "no such route", hint="README.md lists the routes")
+        refusal = GatewayError(Code.NOT_FOUND, "no such route", hint="GET /v1/openapi.json describes the routes")
     return envelope(refusal, request.state.request_id)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from typing import Annotated, Any, Literal, TypeVar
 
 import orjson
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 from pydantic.alias_generators import to_camel
+from pydantic_core import ErrorDetails
 from starlette.requests import Request
 
 from sidecar.gateway.errors import Code, GatewayError
@@ -51,9 +53,12 @@ SessionKeyText = Annotated[str, Field(max_length=20_000)]
 NOT_BLANK = {"pattern": r"[^\s\x00]"}
 
 
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
 def _iso(value: Any) -> date:
-    if not isinstance(value, str):
-        raise ValueError("must be a date such as 2026-01-31")  # noqa: TRY004 - pydantic turns ValueErrors into findings
+    if not isinstance(value, str) or not _DAY.fullmatch(value):
+        raise ValueError("must be a date such as 2026-01-31")
     return date.fromisoformat(value)
 
 
@@ -163,7 +168,9 @@ def flag(request: Request, name: str) -> bool:
 
 def _findings(error: ValidationError) -> list[dict[str, str]]:
     rows = error.errors(include_url=False, include_context=False, include_input=False)
-    return [
-        {"field": ".".join(map(str, row["loc"]))[:200], "message": row["msg"].removeprefix("Value error, ")}
-        for row in rows[:20]
-    ]
+    return [{"field": ".".join(map(str, row["loc"]))[:200], "message": _told(row)} for row in rows[:20]]
+
+
+def _told(row: ErrorDetails) -> str:
+    # pydantic would name a class of ours.
+    return "must be an object" if row["type"] == "model_type" else row["msg"].removeprefix("Value error, ")

@@ -8,6 +8,7 @@ GatewayError
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any
@@ -19,6 +20,7 @@ from starlette.responses import Response
 class Code(Enum):
     """Every error code with its HTTP status, and what it says."""
 
+    INVALID_HTTP = ("invalid_http", 400, "The request is not HTTP/1.1.")
     INVALID_JSON = ("invalid_json", 400, "The body is not JSON.")
     INVALID_REQUEST = ("invalid_request", 400, "A field is missing, wrong or unknown; `details` names each.")
     PATH_NOT_ALLOWED = ("path_not_allowed", 403, "The path is not part of the agent's memory.")
@@ -63,6 +65,11 @@ def json_response(payload: Any, status: int = 200, headers: Mapping[str, str] | 
     """A JSON body. `payload` may hold dataclasses, enums, dates and paths' strings."""
     body = orjson.dumps(payload, option=orjson.OPT_NON_STR_KEYS)
     return Response(body, status, headers=dict(headers or {}), media_type="application/json")
+
+
+def fresh_request_id() -> str:
+    """An id for a request that brought none."""
+    return uuid.uuid4().hex[:16]
 
 
 def envelope(error: GatewayError, request_id: str) -> Response:

@@ -23,7 +23,7 @@ Key: TypeAlias = tuple[str, Direction]
 REQUEST_ID = "X-Request-Id"
 _DESCRIPTION = (
     "HTTP/1.1 and JSON over a Unix socket. A body is read as JSON whatever its content type, and a field that a body"
-    " does not know is refused. Clients ignore fields of replies that they do not know."
+    " does not know is refused. Clients ignore fields of replies that they do not know. What takes GET takes HEAD, too."
 )
 
 

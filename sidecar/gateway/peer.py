@@ -12,10 +12,13 @@ import os
 import socket
 import struct
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from sidecar.gateway.errors import Code, GatewayError, envelope, fresh_request_id
 
 log = logging.getLogger(__name__)
 
@@ -55,9 +58,25 @@ def protocol_for(allowed: frozenset[int]) -> type[H11Protocol]:
             super().connection_made(transport)
             self.loop.call_later(HEADERS_TIMEOUT_S, self._close_silent, transport)
 
+        def send_400_response(self, msg: str) -> None:
+            """Refuse what is no HTTP in the envelope of every refusal; behind an answer there is only the end."""
+            if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+                self.transport.write(b"".join(self.conn.send(event) or b"" for event in _refusal()))
+            self.transport.close()
+
         def _close_silent(self, transport: asyncio.Transport) -> None:
             """End a connection that has not made one whole request: it only holds a descriptor."""
             if getattr(self, "cycle", None) is None:
                 transport.close()
 
     return PeerChecked
+
+
+def _refusal() -> Iterator[h11.Event]:
+    request_id = fresh_request_id()
+    error = GatewayError(Code.INVALID_HTTP, "the request is not HTTP/1.1", hint="send it with an HTTP client")
+    response = envelope(error, request_id)
+    headers = [*response.raw_headers, (b"x-request-id", request_id.encode()), (b"connection", b"close")]
+    yield h11.Response(status_code=response.status_code, headers=headers)
+    yield h11.Data(data=bytes(response.body))
+    yield h11.EndOfMessage()

@@ -48,7 +48,7 @@ class Operation:
     @property
     def refusals(self) -> tuple[Code, ...]:
         """Every code that this route can answer, in the order of their list."""
-        found = {Code.METHOD_NOT_ALLOWED, Code.INTERNAL, *self.errors}
+        found = {Code.INVALID_HTTP, Code.METHOD_NOT_ALLOWED, Code.INTERNAL, *self.errors}
         if self.names_agent:
             # An id with a slash in it makes another path.
             found |= {Code.UNKNOWN_AGENT, Code.NOT_FOUND}

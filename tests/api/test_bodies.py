@@ -26,3 +26,20 @@ def test_what_is_no_line_number_is_refused(text: str) -> None:
 def test_the_greatest_line_number_can_be_answered() -> None:
     """It comes back in the reply."""
     assert parse(GetBody, b'{"path": "a.md", "from": %d}' % MAX_WHOLE).start == MAX_WHOLE
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-W05-6", "20260131", "2026-1-31", "2026-02-30", "２０２６-01-31", "2026-01-31T00:00"]
+)
+def test_a_day_has_one_spelling(text: str) -> None:
+    """That of the schema; what else a version of Python takes for a date is refused by all of them."""
+    with pytest.raises(GatewayError):
+        parse(SearchBody, f'{{"query": "boat", "after": "{text}"}}'.encode())
+
+
+@pytest.mark.parametrize("text", ["null", "[]", '"a"', "6"])
+def test_a_body_that_is_no_object_is_told_so(text: str) -> None:
+    """In words of JSON and not of Python."""
+    with pytest.raises(GatewayError) as refused:
+        parse(GetBody, text.encode())
+    assert refused.value.message == "the body: must be an object"

@@ -161,6 +161,46 @@ def test_a_wrong_address_gets_a_code(daemon: Running, method: str, path: str, st
     assert (got, reply["error"]["code"]) == (status, code)
 
 
+def spoken(daemon: Running, *pieces: bytes) -> bytes:
+    """What comes back until the daemon hangs up; each piece is sent when something came back for the one before."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(30)
+        connection.connect(str(daemon.client.path))
+        heard = b""
+        for piece in pieces:
+            connection.sendall(piece)
+            heard += connection.recv(65536)
+        while more := connection.recv(65536):
+            heard += more
+        return heard
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"nonsense\r\n\r\n",
+        b"GET /livez HTTP/1.1\r\n\r\n",
+        b"GET /liv\xc3\xa9z HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"POST /livez HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        b"POST /v1/agents/main/sync HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+    ],
+)
+def test_what_is_no_http_is_refused_in_the_same_envelope(daemon: Running, request_: bytes) -> None:
+    """Also where no route was reached."""
+    head, _, body = spoken(daemon, request_).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    error = json.loads(body)["error"]
+    assert error["code"] == "invalid_http"
+    assert f"x-request-id: {error['requestId']}" in head.decode().lower()
+
+
+def test_what_is_no_http_behind_an_answer_ends_the_connection(daemon: Running) -> None:
+    """The answer was given; there is nothing more to say, and nothing to crash."""
+    head = b"POST /livez HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    assert spoken(daemon, head, b"zz\r\n").count(b"HTTP/1.1") == 1
+    assert b"Traceback" not in daemon.log.read_bytes()
+
+
 def test_an_unknown_agent_gets_the_nearest_name(daemon: Running) -> None:
     """`mian` is `main`."""
     with pytest.raises(RefusedError) as caught:
