@@ -45,7 +45,7 @@ bench: setup qmd
 quality: setup
 	@$(BIN)/python -m tests.quality
 
-# Ten thousand requests that the schema of the interface allows or forbids; about two minutes. `make test` has the
+# Ten thousand requests that the schema of the interface allows or forbids; a few minutes. `make test` has the
 # short form.
 schema-fuzz: setup
 	@$(BIN)/python -m tests.api.fuzz --requests 10000

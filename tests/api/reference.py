@@ -26,6 +26,13 @@ to it.
 {description} `{request_id}` comes back with every reply; a request without a usable one is given one.
 
 A field marked `?` may be left out."""
+LIMITS = {
+    "minimum": "from {:,}",
+    "maximum": "to {:,}",
+    "minLength": "at least {:,} characters",
+    "maxLength": "at most {:,} characters",
+    "maxItems": "at most {:,}",
+}
 #: What every route can answer and none is about.
 EVERYWHERE = (Code.INVALID_HTTP, Code.METHOD_NOT_ALLOWED, Code.INTERNAL)
 
@@ -124,19 +131,10 @@ def _limits(schema: Json) -> str:
     limits: Json = {}
     for one in _alternatives(schema):
         limits |= {word: one[word] for word in LIMITS if word in one}
-    told = [f"{LIMITS[word]} {value:,}" for word, value in limits.items()]
+    told = [LIMITS[word].format(value) for word, value in limits.items()]
     if (default := schema.get("default")) is not None:
         told.append(f"default `{str(default).lower()}`")
     return f"({', '.join(told)})" if told else ""
-
-
-LIMITS = {
-    "minimum": "from",
-    "maximum": "to",
-    "minLength": "characters from",
-    "maxLength": "characters to",
-    "maxItems": "at most",
-}
 
 
 def _codes() -> Iterator[str]:

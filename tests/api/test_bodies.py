@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
+import jsonschema_rs
 import pytest
 
 from sidecar.gateway.bodies import MAX_WHOLE, GetBody, SearchBody, parse
 from sidecar.gateway.errors import GatewayError
+from sidecar.gateway.openapi import document
 
 
 @pytest.mark.parametrize("text", ["6", "6.0", "60e-1"])
@@ -43,3 +47,13 @@ def test_a_body_that_is_no_object_is_told_so(text: str) -> None:
     with pytest.raises(GatewayError) as refused:
         parse(GetBody, text.encode())
     assert refused.value.message == "the body: must be an object"
+
+
+@pytest.mark.parametrize("text", ["\\u001e", "\\u0085", "\\ufeff", "\\u0000 ", "\\u3000"])
+def test_a_query_without_a_word_is_refused_by_schema_and_parser(text: str) -> None:
+    """Dialects of patterns differ in what white space is."""
+    body = f'{{"query": "{text}"}}'
+    with pytest.raises(GatewayError):
+        parse(SearchBody, body.encode())
+    schema = document()["components"]["schemas"]["SearchBody"]["properties"]["query"]
+    assert not jsonschema_rs.is_valid(schema, json.loads(body)["query"])
