@@ -114,7 +114,8 @@ def _drawn(operation: APIOperation, number: int, seed: int) -> list[Case]:
     """Cases drawn at random, the same for the same seed; of what has a body, half are forbidden."""
     if not operation.body:
         return _of(operation.as_strategy(), number, seed)
-    allowed, forbidden = (operation.as_strategy(mode, path_parameters={"id": AGENT}) for mode in GenerationMode)
+    agent = {"id": AGENT} if operation.path_parameters else None
+    allowed, forbidden = (operation.as_strategy(mode, path_parameters=agent) for mode in GenerationMode)
     known = KNOWN.get(Path(operation.path).name, {})
     some = strategies.fixed_dictionaries({}, optional={name: strategies.just(value) for name, value in known.items()})
     half = number // 2
