@@ -48,7 +48,7 @@ DECIDED = [
     (OPEN, "agent:main:discord:сhannel:1", False, "key malformed: look-alike characters"),
     (CLOSED, "agent:main:main", False, "default deny"),
     (CLOSED, "agent:main:cli:x", True, "operator at the command line"),
-    (CLOSED, "cli:x", False, "default deny"),
+    (OPEN, "cli:x", False, "command line without an agent"),
     (DOCUMENTED, "agent:main:telegram:direct:1", True, "rule 1: allow chatType direct"),
     (DOCUMENTED, "agent:main:discord:channel:1", False, "rule 2: deny keyPrefix discord:channel:"),
     (DOCUMENTED, "agent:main:discord:direct:1", False, "rule 3: deny rawKeyPrefix agent:main:discord:"),

@@ -16,6 +16,8 @@ READ = [
     ("  Agent:MAIN:Main ", "main", None, "direct"),
     ("agent:main:main:thread:1700", "main", None, "direct"),
     ("agent:main:main:heartbeat", "heartbeat", None, "direct"),
+    ("agent:main:main:thread:1700:heartbeat", "heartbeat", None, "direct"),
+    ("agent:main:main:thread:$event:server", "main", None, "direct"),
     ("agent:main:heartbeat", "heartbeat", None, "direct"),
     ("agent:main:global", "main", None, "direct"),
     ("agent:main:telegram:direct:123", "direct", "telegram", "direct"),
@@ -39,6 +41,8 @@ READ = [
     ("agent:main:cron:job", "cron", None, "direct"),
     ("agent:main:cron:job:run:id", "cron", None, "direct"),
     ("hook:gmail:1", "hook", None, "direct"),
+    ("agent:main:hook:telegram:direct:1", "hook", None, "direct"),
+    ("agent:main:matrix:channel:!room:server.org", "channel", "matrix", "channel"),
     ("agent:codex:acp:uuid", "acp", None, "direct"),
     ("agent:main:subagent:uuid", "subagent", None, None),
     ("agent:main:subagent:uuid:subagent:uuid", "subagent", None, None),
@@ -70,13 +74,26 @@ REFUSED = [
     ("agent:main:discord:direct:channel:9", "two chat types"),
     ("agent:main:discord:direct:1:channel:9", "two chat types"),
     ("agent:main:a:b:c:channel:9", "too deep"),
-    ("agent:main:main:channel:9", "main session"),
+    ("agent:main:main:channel:9", "inside a session of the owner"),
     ("agent:main:main:discord", "main session"),
+    ("agent:main:main:thread", "main session"),
+    ("agent:main:main:heartbeat:1", "main session"),
+    ("agent:main:main:thread:1:channel:9", "inside a session of the owner"),
+    ("agent:main:cron:job:discord:channel:9", "inside a session of the owner"),
+    ("hook:slack:group:1", "inside a session of the owner"),
+    ("agent:main:acp:group:1", "inside a session of the owner"),
+    ("agent:main:heartbeat:group:1", "inside a session of the owner"),
+    ("agent:main:cli:channel:9", "inside a session of the owner"),
     ("agent:main:disc ord:direct:9", "blank"),
     ("agent:main :main", "blank"),
     ("agent:main:main\x00", "invisible"),
     ("agent:main:chan\u200bnel:9", "invisible"),
     ("agent:main:\u202emain", "invisible"),
+    ("agent:main:irc:direct:ma\ufe0fya", "invisible"),
+    ("agent:main:irc:direct:\u1160", "invisible"),
+    ("agent:main:irc:direct:a\u034fb", "invisible"),
+    ("agent:main:cron:\U000e0100", "invisible"),
+    ("agent:main:cron:\u2800", "invisible"),
     ("agent:main:discord\ud800:direct:1", "invisible"),
     ("agent:main:telegram：direct：1", "look-alike"),
     ("agent:main:ｄirect:1", "look-alike"),
@@ -110,6 +127,12 @@ def test_the_agent_is_cut_off_and_case_is_folded() -> None:
     """The normalised key has neither `agent:<id>:` nor upper case; the raw one is kept."""
     parsed = parse(" Agent:Ops:Slack:Channel:C1 ")
     assert (parsed.raw, parsed.normalized, parsed.agent_id) == ("Agent:Ops:Slack:Channel:C1", "slack:channel:c1", "ops")
+
+
+def test_case_is_folded_alike_wherever_a_letter_stands() -> None:
+    """A rule that names a peer also matches the key that goes on behind the peer: Greek has two small sigmas."""
+    alone, within = parse("irc:direct:ΟΔΟΣ"), parse("irc:direct:ΟΔΟΣ:thread:1")
+    assert within.normalized.startswith(alone.normalized)
 
 
 def test_a_problem_does_not_quote_the_key() -> None:
