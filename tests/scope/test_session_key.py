@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from scope import parse
 from scope.session_key import MAX_KEY_CHARS
+from tests.scope import making
 
 READ = [
     # key, kind, channel, chat type
@@ -140,30 +141,7 @@ def test_a_problem_does_not_quote_the_key() -> None:
     assert "whistle" not in parse("agent:main:whistle::blower").problem
 
 
-KEY_PARTS = st.sampled_from(
-    [
-        "agent",
-        "main",
-        "cli",
-        "subagent",
-        "cron",
-        "direct",
-        "dm",
-        "group",
-        "channel",
-        "discord",
-        "x",
-        "",
-        " ",
-        "é",
-        "：",
-        "1",
-    ]
-)
-KEYS = st.one_of(st.none(), st.text(), st.lists(KEY_PARTS, max_size=8).map(":".join))
-
-
-@given(KEYS)
+@given(st.one_of(making.keys, st.text(st.characters(codec=None))))
 def test_parsing_is_total(key: str | None) -> None:
     """Any text gives a value, and it has a problem exactly when it is not valid."""
     parsed = parse(key)
@@ -171,7 +149,7 @@ def test_parsing_is_total(key: str | None) -> None:
     assert parsed.valid == bool(parsed.normalized)
 
 
-@given(KEYS)
+@given(making.keys)
 def test_case_and_outer_blanks_do_not_matter(key: str | None) -> None:
     """A key in other case, or with blanks around it, says the same."""
     ascii_key = (key or "").encode("ascii", "ignore").decode()
@@ -184,7 +162,7 @@ def test_case_and_outer_blanks_do_not_matter(key: str | None) -> None:
     )
 
 
-@given(KEYS)
+@given(making.keys)
 def test_a_normalised_key_reads_as_itself(key: str | None) -> None:
     """Parsing what came out of parsing changes nothing."""
     first = parse(key)
