@@ -144,7 +144,7 @@ def _shape(rest: list[str]) -> _Shape:
     if head not in _OWNER_HEADS:
         return _chat(rest) or _unknown(rest)
     # `hook:discord:channel:9` may be a hook, or a room that a hook speaks in.
-    if any(CHAT_MARKERS.get(part, "direct") != "direct" for part in rest):
+    if any(CHAT_MARKERS.get(part, "direct") != "direct" for part in rest[1:-1]):
         raise _MalformedError("key ambiguous: a group or channel inside a session of the owner")
     return _Shape(_kind_of_main(rest[1:]) if head in _BARE_HEADS else _OWNER_HEADS[head])
 

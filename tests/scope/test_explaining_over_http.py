@@ -128,6 +128,12 @@ def test_a_wrong_body_is_refused(daemon: Running, body: dict[str, Any]) -> None:
     assert caught.value.code == "invalid_request"
 
 
+def test_the_operator_is_let_in_and_logged(daemon: Running) -> None:
+    """The one key that no rule can deny leaves a trace."""
+    daemon.search("main", "boat", sessionKey="agent:main:cli:direct:test")
+    assert "operator at the command line" in daemon.log.read_text(encoding="utf-8")
+
+
 def test_the_log_does_not_hold_the_key(daemon: Running) -> None:
     """Peers are people; and an explanation is not a denial that somebody met."""
     before = daemon.log.read_text(encoding="utf-8").count("denied by scope")

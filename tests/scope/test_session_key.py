@@ -42,6 +42,7 @@ READ = [
     ("agent:main:cron:job", "cron", None, "direct"),
     ("agent:main:cron:job:run:id", "cron", None, "direct"),
     ("hook:gmail:1", "hook", None, "direct"),
+    ("agent:main:cron:group", "cron", None, "direct"),
     ("agent:main:hook:telegram:direct:1", "hook", None, "direct"),
     ("agent:main:matrix:channel:!room:server.org", "channel", "matrix", "channel"),
     ("agent:codex:acp:uuid", "acp", None, "direct"),
