@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, get_args
 
 from scope.rules import Policy, Rule
-from scope.session_key import CHANNEL_NAME, CHAT_TYPE_OF, RESERVED_HEADS, ChatType, fold, has_hidden_text
+from scope.session_key import CHANNEL_NAME, CHAT_MARKERS, CHAT_TYPE_OF, RESERVED_HEADS, ChatType, fold, has_hidden_text
 
 _AGENT: Final = "agent:"
 
@@ -61,6 +61,8 @@ def _impossible_prefixes(rule: Rule, agent_ids: Collection[str]) -> Iterator[tup
             yield "no key starts with this keyPrefix", "a key is parts with colons between, without blanks"
         if rule.channel is not None and not _agree(prefix, f"{rule.channel}:"):
             yield "no key of this channel starts with this keyPrefix", "leave one of the two out"
+        if rule.chat_type is not None and _chat_type_in(prefix) not in (None, rule.chat_type):
+            yield "the keyPrefix names another chat type than chatType", "leave one of the two out"
     for prefix in _whole_prefixes(rule):
         if not any(_may_start_whole_key(prefix, fold(agent_id)) for agent_id in agent_ids):
             hint = "a whole key is agent:<id>: and more; without agent:<id>: use keyPrefix"
@@ -80,6 +82,11 @@ def _whole_prefixes(rule: Rule) -> list[str]:
 
 def _may_start_key(prefix: str) -> bool:
     return not (has_hidden_text(prefix) or prefix.startswith(":") or "::" in prefix)
+
+
+def _chat_type_in(prefix: str) -> ChatType | None:
+    """The chat type that every readable chat with this beginning has; only parts that end in the prefix count."""
+    return next((CHAT_MARKERS[part] for part in prefix.split(":")[:-1] if part in CHAT_MARKERS), None)
 
 
 def _may_start_whole_key(prefix: str, agent_id: str) -> bool:
@@ -108,10 +115,7 @@ def _shadow(policy: Policy, place: int) -> tuple[str, str] | None:
         if number == place + 1 or (rule.action == "deny" and other.action == "allow") or not _covers(other, rule):
             continue
         if other.action != rule.action:
-            return (
-                f"rule {number} denies all that it allows, and deny wins",
-                "narrow the deny, or remove this",
-            )
+            return f"rule {number} denies all that it allows, and deny wins", "narrow the deny, or remove this rule"
         # Of two equal rules the first one stays.
         if number <= place or not _covers(rule, other):
             return f"rule {number} says so already", "remove it"

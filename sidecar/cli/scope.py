@@ -13,13 +13,15 @@ from sidecar.cli.exits import Exit, print_json, verb
 from sidecar.cli.options import agent_option, choose_agent, connect, shared_options
 from sidecar.cli.terminal import Style, printable
 
-_FACTS = (
-    ("agent", "agent"),
-    ("channel", "channel"),
-    ("chat type", "chatType"),
-    ("kind", "kind"),
-    ("key", "normalized"),
-)
+#: The facts of a key, with the titles of their lines.
+_FACTS = {
+    "agent": "agent",
+    "channel": "channel",
+    "chatType": "chat type",
+    "kind": "kind",
+    "normalized": "key",
+    "problem": "problem",
+}
 
 
 @click.group()
@@ -60,10 +62,7 @@ def explain(
 def explained(reply: Mapping[str, Any]) -> Iterator[str]:
     """The facts of the key and every rule; of a sub-agent's parent the same, below it."""
     key = reply["key"]
-    known = [(title, str(key[name])) for title, name in _FACTS if key.get(name)]
-    yield from (
-        f"{title:9}  {fact}" for title, fact in [*known, *([("problem", key["problem"])] if key["problem"] else [])]
-    )
+    yield from (f"{title:9}  {key[name]}" for name, title in _FACTS.items() if key.get(name))
     yield ""
     if rules := reply["rules"]:
         rows = [(str(rule["number"]), rule["rule"], "yes" if rule["matched"] else "no", rule["why"]) for rule in rules]

@@ -33,15 +33,14 @@ _tails = st.one_of(
 #: Mostly keys that can be read, some that cannot, and text that is no key at all.
 keys = st.one_of(st.none(), st.text(max_size=20), st.builds(str.__add__, _starts, _tails), _tails)
 
-_PREFIXES = (
-    "discord: discord:channel: slack: d agent:main: agent:ops:disc agent:x: cli cli: subagent: main agent:m :x".split()
-)
+_PREFIXES = "discord: discord:channel: discord:dm: slack: d cli cli: cron:group: subagent: main".split()
+_PREFIXES += "agent:main: agent:ops:disc agent:x: agent:m".split()
 _WHOLE_PREFIXES = "agent:main:discord: agent:ops: agent: ag main discord: d agent:main:: agent:x:".split()
 
 _conditions = {
     "channel": st.sampled_from(["discord", "slack", "group", "cron", "my chat"]),
     "chat_type": st.sampled_from(["direct", "dm", "group", "channel"]),
-    "key_prefix": st.sampled_from([*_PREFIXES, "dis cord:", "discord::", "discord:1:subagent"]),
+    "key_prefix": st.sampled_from([*_PREFIXES, "dis cord:", ":x", "discord::", "discord:1:subagent"]),
     "raw_key_prefix": st.sampled_from([*_WHOLE_PREFIXES, "y z"]),
     "kind": st.sampled_from(get_args(Kind)),
 }

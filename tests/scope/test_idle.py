@@ -54,6 +54,7 @@ IDLE = [
     (Policy("allow", (Rule("deny", key_prefix=":slack"),)), 1, "no key starts with"),
     (Policy("allow", (Rule("deny", key_prefix="sl\u200back"),)), 1, "no key starts with"),
     (Policy("allow", (Rule("deny", channel="slack", key_prefix="discord:"),)), 1, "no key of this channel"),
+    (Policy("allow", (Rule("deny", chat_type="dm", key_prefix="slack:channel:"),)), 1, "names another chat type"),
     (Policy("allow", (Rule("deny", key_prefix="agent:stranger:"),)), 1, "no key of a configured agent"),
     (Policy("allow", (Rule("deny", raw_key_prefix="agent:stranger:"),)), 1, "no key of a configured agent"),
     (Policy("allow", (Rule("deny", raw_key_prefix="agent:main::x"),)), 1, "no key of a configured agent"),
@@ -69,6 +70,8 @@ BUSY = [
     Policy("allow", (Rule("deny", raw_key_prefix="agent:ops"), Rule("deny", raw_key_prefix="discord:"))),
     Policy("allow", (Rule("deny", key_prefix="discord:channel:"), Rule("deny", raw_key_prefix="discord:channel:"))),
     Policy("deny", (Rule("allow", channel="slack", key_prefix="sla"),)),
+    Policy("deny", (Rule("allow", chat_type="direct", key_prefix="slack:dm:"),)),
+    Policy("deny", (Rule("allow", chat_type="direct", key_prefix="cron:group"),)),
 ]
 
 
