@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+from scope import DEFAULT_POLICY
 from tests.sidecar.config.conftest import Load, Refuse
 
 TWO_AGENTS = "agents: {list: [{id: 'main', workspace: '/m'}, {id: 'Ops', workspace: '/o'}]}"
+
+PAGE = (Path(__file__).parents[3] / "docs" / "scope.md").read_text(encoding="utf-8")
+RECIPES = re.findall(r"```json5\n(\{.*?)```", PAGE, re.DOTALL)
 
 
 def scoped(scope: str) -> str:
@@ -69,3 +76,15 @@ def test_agents_that_session_keys_cannot_tell_apart_are_refused(refuse: Refuse) 
     """Both small sigmas are one letter."""
     (finding,) = refuse("{agents: {list: [{id: 'οσ', workspace: '/a'}, {id: 'ος', workspace: '/b'}]}}")
     assert finding.code == "duplicate_agent"
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_every_recipe_of_the_documentation_loads_without_a_remark(load_text: Load, recipe: str) -> None:
+    """What is copied from there is in order."""
+    assert load_text(scoped(recipe)).findings == ()
+
+
+def test_the_documented_default_is_the_default(load_text: Load) -> None:
+    """The first block of the page is what holds without one."""
+    text = re.findall(r"```json5\n(.*?)```", PAGE, re.DOTALL)[0]
+    assert load_text(f"{{{text}}}").policy == DEFAULT_POLICY
