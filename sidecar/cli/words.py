@@ -47,10 +47,10 @@ def outcome(reply: Mapping[str, Any]) -> str:
 
 
 def denial(denied: Any) -> str:
-    """Which rule denied which kind of chat."""
+    """Which rule denied which kind of chat, and where the others are to be seen."""
     facts = denied if isinstance(denied, Mapping) else {}
     chat = " ".join(str(facts[key]) for key in ("channel", "chatType") if facts.get(key)) or "this session"
-    return f"{chat} (rule: {facts.get('rule', 'default')})"
+    return f"{chat} (rule: {facts.get('rule', 'default')}). Every rule: qmd-sidecar scope explain"
 
 
 def fallback(given: Any) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+from sidecar.config import scope_checks
 from sidecar.config.agents import Resolved
 from sidecar.config.documents import Tree
 from sidecar.config.json5 import KeyPath
@@ -22,6 +23,7 @@ def run(reader: Reader, memory: Memory, sidecar: Sidecar, resolved: Resolved) ->
     _misplaced(reader)
     _deadlines(reader, memory)
     _redaction(reader, sidecar)
+    scope_checks.run(reader, memory.qmd.scope.policy(), resolved.agents)
     _one_store_each(reader, resolved)
     _stores_outside_workspaces(reader, resolved)
     _shared_workspaces(reader, resolved)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field, SecretStr
 
@@ -73,10 +73,7 @@ class Resident(Strict):
 
 
 ChatType = Annotated[Literal["direct", "dm", "group", "channel"], Lower]
-SessionKind = Annotated[
-    Literal["main", "direct", "group", "channel", "cron", "hook", "heartbeat", "acp", "subagent", "cli", "unknown"],
-    Lower,
-]
+SessionKind = Annotated[scope.Kind, Lower]
 
 
 class Match(Strict):
@@ -242,6 +239,3 @@ class SessionTools(Lenient):
     """What we read of `tools.sessions`."""
 
     visibility: Visibility = "tree"
-
-
-assert set(get_args(get_args(SessionKind)[0])) == set(get_args(scope.Kind)), "the schema and scope know the same kinds"

@@ -81,6 +81,14 @@ class GetBody(Body):
     parent_session_key: SessionKeyText | None = None
 
 
+class ExplainBody(Body):
+    """`POST /v1/scope/explain`. Keys as `memory_search` takes them; a missing one is explained, too."""
+
+    agent: Annotated[str, Field(min_length=1, max_length=200)]
+    session_key: SessionKeyText | None = None
+    parent_session_key: SessionKeyText | None = None
+
+
 class SyncBody(Body):
     """`POST /v1/agents/{id}/sync`. `estimate` does nothing but say what would be embedded."""
 

@@ -12,11 +12,16 @@ log = logging.getLogger(__name__)
 
 
 def admit(agent: Agent, session_key: str | None, parent_session_key: str | None, *, door: str) -> Decision:
-    """Whether a session may see an agent's memory. A denial is logged: it tells an operator why a chat gets nothing."""
+    """Whether a session may see an agent's memory.
+
+    A denial is logged: it tells an operator why a chat gets nothing. So is the operator, whom no rule can keep out.
+    """
     decision = decide(agent.policy, agent_id=agent.id, session_key=session_key, parent_session_key=parent_session_key)
     if not decision.allowed:
         fields = {"agent": agent.id, "door": door, "channel": decision.channel, "chatType": decision.chat_type}
         log.warning("denied by scope", extra={"fields": {**fields, "kind": decision.kind, "rule": decision.rule}})
+    elif decision.kind == "cli":
+        log.info("operator at the command line", extra={"fields": {"agent": agent.id, "door": door}})
     return decision
 
 
