@@ -141,14 +141,23 @@ class Memory(Strict):
     qmd: Qmd = Qmd()
 
 
+FLUSH_SYSTEM_PROMPT: Final = "Session nearing compaction. Store durable memories now."
+FLUSH_PROMPT: Final = "Write any lasting notes to memory/YYYY-MM-DD.md; reply with NO_REPLY if nothing to store."
+
+
+def _or_if_blank(default: str) -> AfterValidator:
+    """A blank text counts as not written: an empty turn reminds nobody."""
+    return AfterValidator(lambda text: text if text.strip() else default)
+
+
 class MemoryFlush(Strict):
-    """The reminder before a compaction. The texts are the mission's."""
+    """The reminder before a compaction."""
 
     enabled: bool = True
     soft_threshold_tokens: NotNegative = 4000
     force_flush_transcript_bytes: Bytes = 2_097_152
-    system_prompt: str = "Session nearing compaction. Store durable memories now."
-    prompt: str = "Write any lasting notes to memory/YYYY-MM-DD.md; reply with NO_REPLY if nothing to store."
+    system_prompt: Annotated[str, _or_if_blank(FLUSH_SYSTEM_PROMPT)] = FLUSH_SYSTEM_PROMPT
+    prompt: Annotated[str, _or_if_blank(FLUSH_PROMPT)] = FLUSH_PROMPT
 
 
 class Compaction(Lenient):

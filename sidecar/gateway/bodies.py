@@ -89,6 +89,41 @@ class ExplainBody(Body):
     parent_session_key: SessionKeyText | None = None
 
 
+Count = Annotated[int, Field(ge=0, le=2**53)]
+
+
+class SessionStartBody(Body):
+    """`POST /v1/agents/{id}/session_start`."""
+
+    session_key: SessionKeyText
+    parent_session_key: SessionKeyText | None = None
+
+
+class FlushedBody(Body):
+    """Whose flush is meant: of which conversation under a key, and how many compactions it has had."""
+
+    session_key: SessionKeyText
+    parent_session_key: SessionKeyText | None = None
+    session_id: Annotated[str, Field(max_length=200)] | None = None
+    compaction_count: Count = 0
+
+
+class FlushBody(FlushedBody):
+    """`POST /v1/agents/{id}/memory_flush`. Sizes that the gateway does not know are left out."""
+
+    context_window: Count
+    total_tokens: Count | None = None
+    transcript_bytes: Count | None = None
+    workspace_access: Literal["rw", "ro", "none"]
+    sandboxed: bool = False
+
+
+class FlushResultBody(FlushedBody):
+    """`POST /v1/agents/{id}/memory_flush/result`."""
+
+    result: Literal["done", "failed", "aborted"]
+
+
 class SyncBody(Body):
     """`POST /v1/agents/{id}/sync`. `estimate` does nothing but say what would be embedded."""
 

@@ -11,8 +11,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sidecar.gateway.bodies import Body, ExplainBody, GetBody, SearchBody, SyncBody
-from sidecar.gateway.handlers import agents, memory, scope, service
+from sidecar.gateway.bodies import (
+    Body,
+    ExplainBody,
+    FlushBody,
+    FlushResultBody,
+    GetBody,
+    SearchBody,
+    SessionStartBody,
+    SyncBody,
+)
+from sidecar.gateway.handlers import agents, flush, memory, scope, service
 from sidecar.gateway.view import DaemonView
 
 Handler: TypeAlias = Callable[[DaemonView, Request], Awaitable[Response]]
@@ -40,6 +49,9 @@ OPERATIONS = (
     Operation("GET", "/v1/agents/{id}/env", agents.environment),
     Operation("POST", "/v1/agents/{id}/memory_search", memory.memory_search, SearchBody),
     Operation("POST", "/v1/agents/{id}/memory_get", memory.memory_get, GetBody),
+    Operation("POST", "/v1/agents/{id}/session_start", memory.session_start, SessionStartBody),
+    Operation("POST", "/v1/agents/{id}/memory_flush", flush.memory_flush, FlushBody),
+    Operation("POST", "/v1/agents/{id}/memory_flush/result", flush.result, FlushResultBody),
     Operation("POST", "/v1/agents/{id}/sync", agents.sync, SyncBody),
     Operation("POST", "/v1/scope/explain", scope.explain, ExplainBody),
 )

@@ -82,11 +82,18 @@ async def get(agent: Agent, request: ReadRequest, settings: Settings, pool: Exec
 
 def medium(located: Located) -> dict[str, Any]:
     """What is said of an image or a recording: its media type, as long as it is there. Raises like `read`."""
+    if not is_there(located):
+        return {"path": located.path, "text": ""}
+    return {"path": located.path, "text": "", "media": type_of(located.relative)}
+
+
+def is_there(located: Located) -> bool:
+    """Whether a file can be opened. Raises like `read`."""
     descriptor = _opened(located)
     if descriptor is None:
-        return {"path": located.path, "text": ""}
+        return False
     os.close(descriptor)
-    return {"path": located.path, "text": "", "media": type_of(located.relative)}
+    return True
 
 
 _CITATION = re.compile(r"(?P<path>.+\.md)#L(?P<first>\d{1,9})(?:-L?(?P<last>\d{1,9}))?", re.IGNORECASE)

@@ -76,7 +76,7 @@ async def search(agent: Agent, request: SearchRequest, settings: Settings) -> di
     decision = admit(agent, request.session_key, request.parent_session_key, door="search")
     if not decision.allowed:
         return {**_empty(memory, Outcome.DENIED), "denied": denied_json(decision)}
-    cite = _cites(memory, decision)
+    cite = cites(memory, decision)
     query, notices = _query(agent, request, memory, cite=cite)
     query = replace(query, sources=_sources(agent, request, visible=sessions_visible(settings, decision)))
     # Of before and after: a sync that ends meanwhile may have come too late for this answer.
@@ -137,7 +137,8 @@ def clean(text: str) -> tuple[str, list[Notice]]:
     return text[:MAX_QUERY_CHARS], [notice]
 
 
-def _cites(memory: Memory, decision: Decision) -> bool:
+def cites(memory: Memory, decision: Decision) -> bool:
+    """Whether a caller is shown where each memory stands."""
     return memory.citations == "on" or (memory.citations == "auto" and decision.chat_type == "direct")
 
 

@@ -11,10 +11,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sidecar.gateway.asked import agent_of, body_of
-from sidecar.gateway.bodies import GetBody, SearchBody, parse
-from sidecar.gateway.errors import Code, GatewayError, json_response
+from sidecar.gateway.bodies import GetBody, SearchBody, SessionStartBody, parse
+from sidecar.gateway.errors import Code, GatewayError, json_response, slow_disk
 from sidecar.gateway.view import DaemonView
 from sidecar.tools import reading, recall
+from sidecar.tools import session_start as starting
 
 
 async def memory_search(daemon: DaemonView, request: Request) -> Response:
@@ -61,6 +62,16 @@ async def memory_get(daemon: DaemonView, request: Request) -> Response:
     return json_response(reply)
 
 
+async def session_start(daemon: DaemonView, request: Request) -> Response:
+    """What a session that begins may load, and a sync on the way."""
+    agent = agent_of(daemon, request)
+    body = parse(SessionStartBody, await body_of(request))
+    request.state.fields.update(agent=agent.id)
+    with request.state.places.taken(), _reading_errors():
+        reply = await starting.start(agent, body.session_key, body.parent_session_key, daemon.settings, daemon.files)
+    return json_response(reply)
+
+
 @contextmanager
 def _reading_errors() -> Iterator[None]:
     """What can go wrong with a file, as the caller is told."""
@@ -73,9 +84,7 @@ def _reading_errors() -> Iterator[None]:
             hint="use a path that memory_search returned, such as MEMORY.md or memory/2026-01-31.md",
         ) from None
     except TimeoutError:
-        raise GatewayError(
-            Code.TIMEOUT, "the disk did not answer in time", hint="try again; see whether the disk is well"
-        ) from None
+        raise slow_disk() from None
     except OSError as error:
         raise GatewayError(
             Code.UNREADABLE,
