@@ -114,7 +114,7 @@ class Agent:
     @property
     def enabled(self) -> bool:
         """Whether this agent's memory may be searched at all."""
-        return self.settings.search.enabled
+        return not self.settings.off_by
 
     @property
     def has_sessions(self) -> bool:

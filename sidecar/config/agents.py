@@ -129,6 +129,7 @@ def _agent(
         compaction=build(Compaction, layers["compaction"].merged()),
         index_path=expand(store, environ, base=state_dir / "memory"),
         state_dir=state_dir / "agents" / folder,
+        off_by="" if search.enabled else "memorySearch.enabled",
     )
 
 
