@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic.alias_generators import to_camel
 from starlette.requests import Request
 
@@ -32,6 +32,15 @@ class Caller(Body):
     sandboxed: bool | None = None
     owner: bool | None = None
     channel: Annotated[str, Field(max_length=200)] | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """What was said, for one line of the log: characters that could end it or colour it are blanks."""
+        given = self.model_dump(exclude_none=True)
+        return {key: _on_one_line(value) if isinstance(value, str) else value for key, value in given.items()}
+
+
+def _on_one_line(text: str) -> str:
+    return "".join(character if character.isprintable() else " " for character in text)
 
 
 SessionKeyText = Annotated[str, Field(max_length=20_000)]
@@ -69,6 +78,12 @@ class SearchBody(Body):
         if not value.replace("\0", " ").strip():
             raise ValueError("must hold at least one word")
         return value
+
+    @model_validator(mode="after")
+    def _has_days(self) -> Self:
+        if self.after and self.before and self.after > self.before:
+            raise ValueError("after is later than before, so no day is left to search")
+        return self
 
 
 class GetBody(Body):

@@ -26,7 +26,8 @@ from backends.base import (
 from backends.corpus import Corpus, Kind
 from sidecar.agents import Agent
 from sidecar.config import Memory, load
-from sidecar.tools.recall import MAX_QUERY_CHARS, SearchRequest, clean, search, within
+from sidecar.tools.limits import within
+from sidecar.tools.recall import MAX_QUERY_CHARS, SearchRequest, clean, search
 
 DIRECT = "agent:main:telegram:direct:1"
 GROUP = "agent:main:telegram:group:1"
