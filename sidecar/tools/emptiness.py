@@ -48,5 +48,5 @@ def _days(after: date | None, before: date | None) -> str:
 
 
 def _irrelevant(files: int, min_score: float) -> Notice:
-    message = f"{files} files were looked at, and nothing in them is as relevant as minScore {min_score:g}"
+    message = f"nothing in the files that were looked at ({files}) is as relevant as minScore {min_score:g}"
     return Notice("below_min_score", message, "ask in other words, or with a lower minScore")
