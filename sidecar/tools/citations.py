@@ -20,6 +20,6 @@ def citation(hit: Hit) -> str:
     return first if hit.end_line == hit.start_line else f"{first}-L{hit.end_line}"
 
 
-def with_footer(hit: Hit) -> str:
+def with_footer(snippet: str, source: str) -> str:
     """The snippet without blanks around it, and its source below."""
-    return f"{hit.snippet.strip()}\n\nSource: {citation(hit)}"
+    return f"{snippet.strip()}\n\nSource: {source}"

@@ -71,14 +71,15 @@ def _untrusted(hits: Sequence[Hit], results: Sequence[dict[str, Any]]) -> Iterat
 
 
 def _result(hit: Hit, *, cite: bool) -> dict[str, Any]:
+    source = citation(hit) if cite else None
     return {
         "path": hit.path,
         "startLine": hit.start_line,
         "endLine": hit.end_line,
         "score": round(hit.score, 4),
-        "snippet": with_footer(hit) if cite else hit.snippet,
+        "snippet": with_footer(hit.snippet, source) if source else hit.snippet,
         "source": hit.source,
-        **({"citation": citation(hit)} if cite else {}),
+        **({"citation": source} if source else {}),
         "corpus": hit.source,
         "provenance": {"root": hit.root, "kind": hit.kind, "trusted": hit.trusted},
         **({"partial": True} if hit.partial else {}),
