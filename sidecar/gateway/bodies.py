@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 from pydantic.alias_generators import to_camel
 from starlette.requests import Request
 
@@ -79,11 +79,13 @@ class SearchBody(Body):
             raise ValueError("must hold at least one word")
         return value
 
-    @model_validator(mode="after")
-    def _has_days(self) -> Self:
-        if self.after and self.before and self.after > self.before:
-            raise ValueError("after is later than before, so no day is left to search")
-        return self
+    @field_validator("before")
+    @classmethod
+    def _leaves_a_day(cls, value: date | None, info: ValidationInfo) -> date | None:
+        after = info.data.get("after")
+        if value and after and value < after:
+            raise ValueError("is earlier than `after`, so no day is left to search")
+        return value
 
 
 class GetBody(Body):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any, Literal
@@ -75,7 +76,8 @@ async def search(agent: Agent, request: SearchRequest, settings: Settings) -> di
         agent.refresh("failed search")
         return refusals.unavailable(memory, error, agent.embedded_by)
     why = why_nothing(agent, query, answer, corpus=request.corpus, sessions=sessions)
-    return reply(answer, memory, cite=cite, notices=(*notices, *why), provider=agent.embedded_by)
+    told = (*notices, *_without_vectors(query, answer), *why)
+    return reply(answer, memory, cite=cite, notices=told, provider=agent.embedded_by)
 
 
 async def _asked(agent: Agent, query: Query) -> Answer:
@@ -91,6 +93,13 @@ async def _asked(agent: Agent, query: Query) -> Answer:
         pending=answer.pending or agent.pending(answer.engine) or waiting.get(answer.engine),
         notices=(*answer.notices, *agent.notices_about(answer.engine)),
     )
+
+
+def _without_vectors(query: Query, answer: Answer) -> Iterator[Notice]:
+    """That keywords answered who asked for vectors, where the engine has not said why."""
+    if query.mode is Mode.VSEARCH and answer.mode is not Mode.VSEARCH and not answer.notices:
+        message = "vectors were asked for, but there are none to compare: keywords were searched"
+        yield Notice("keywords_only", message, "see memorySearch.provider, or ask with another mode")
 
 
 def _query(agent: Agent, request: SearchRequest, memory: Memory, *, cite: bool) -> tuple[Query, list[Notice]]:

@@ -421,6 +421,14 @@ def test_an_answer_by_keywords_says_why_the_question_was_not_embedded(tmp_path: 
     assert "debug" not in ask(answer(), folder=tmp_path, embedded_by="auto")[0]
 
 
+def test_who_asks_for_vectors_and_gets_keywords_is_told_once(tmp_path: Path) -> None:
+    """By the engine where it knows why."""
+    why = Notice("embedding_missing", "No model.", "install one")
+    assert codes(ask(answer(hit()), folder=tmp_path, mode="vsearch")[0]) == ["keywords_only"]
+    assert codes(ask(answer(hit(), notices=(why,)), folder=tmp_path, mode="vsearch")[0]) == ["embedding_missing"]
+    assert codes(ask(replace(answer(hit()), mode=Mode.VSEARCH), folder=tmp_path, mode="vsearch")[0]) == []
+
+
 def test_control_characters_are_spaces_and_very_long_questions_are_clipped() -> None:
     """NUL bytes and pasted books are text, not errors."""
     assert clean("a\0b\x1bc") == ("a b c", [])

@@ -33,13 +33,14 @@ def test_an_exact_identifier_passes_without_help_from_vectors(semantic: Desk) ->
 
 @pytest.mark.alone
 def test_a_late_embedding_leaves_keywords(semantic: Desk) -> None:
-    """When the query's vector does not come in time, keywords answer and the answer is partial."""
+    """When the query's vector does not come in time, keywords answer, and the answer says which leg is missing."""
     semantic.write("memory/a.md", "zebracomet\n")
     semantic.sync()
     semantic.writer.hang = True
     answer = semantic.answer("zebracomet", timeout_s=1.0)
     assert [hit.path for hit in answer.hits] == ["memory/a.md"]
     assert answer.partial
+    assert [notice.code for notice in answer.notices] == ["semantic_unfinished"]
 
 
 def test_an_answer_names_its_model(semantic: Desk) -> None:
