@@ -161,13 +161,21 @@ def test_what_others_write_stays_theirs_inside_a_trusted_folder(load_text: Load)
     assert trust(settings, "memory/x.md", "MEMORY.md", "other/x.md") == [True] * 3
 
 
-def test_a_wide_folder_of_others_leaves_the_agent_its_own_notes(load_text: Load) -> None:
-    """They keep their kind and their trust; what lies around them does not."""
+def test_a_wide_folder_of_others_leaves_the_agent_its_own_notes(load_text: Load, home: Path) -> None:
+    """They keep their kind and their trust; what lies around them has none."""
+    for name in ("w/mine/memory/x.md", "w/mine/MEMORY.md", "w/mine/more/y.md", "w/z.md"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text("text", encoding="utf-8")
     settings = load_text(
-        """{agents: {defaults: {workspace: '/w/mine'}},
-            memory: {qmd: {paths: [{path: '/w', name: 'w', trusted: false}, {path: '/w/mine/more'}]}}}"""
+        """{agents: {defaults: {workspace: '~/w/mine'}},
+            memory: {qmd: {paths: [{path: '~/w', name: 'w', trusted: false}, {path: 'more'}]}}}"""
     )
-    assert trust(settings, "memory/x.md", "MEMORY.md", "qmd/w/x.md") == [True, True, False]
+    assert {root.shown + found.relative: root.trusted for root, found in corpus(settings).files()} == {
+        "memory/x.md": True,
+        "MEMORY.md": True,
+        "qmd/w/mine/more/y.md": False,
+        "qmd/w/z.md": False,
+    }
 
 
 def test_distrust_of_the_agents_own_memory_is_told_to_have_no_effect(load_text: Load) -> None:
