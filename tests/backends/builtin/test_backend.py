@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from backends.base import BackendError, Failure, Mode
-from backends.builtin import BuiltinOptions, EmbeddingSpec, IndexJob
+from backends.builtin import BuiltinBackend, BuiltinOptions, EmbeddingSpec, IndexJob
 from backends.corpus import Corpus, Kind, Root
 from tests.backends.builtin.conftest import Desk, ToyEmbedder
 
@@ -184,6 +185,19 @@ def test_statistics_serve_another_engine(desk: Desk) -> None:
     statistics = desk.backend.statistics()
     assert statistics is not None
     assert (statistics.documents, statistics.frequency("zebra"), statistics.frequency("nothing")) == (2, 2, 0)
+
+
+@pytest.mark.parametrize(("shown", "path"), [("memory/clips/", "memory/clips/a.md"), ("qmd/c/", "qmd/c/a.md")])
+def test_whose_a_file_is_does_not_wait_for_the_next_sync(desk: Desk, shown: str, path: str) -> None:
+    """A folder that was taken out of another one is not trusted by what the index remembers."""
+    desk.write("memory/clips/a.md", "zebracomet\n")
+    desk.sync()
+    clips = desk.workspace / "memory" / "clips"
+    root = Root(name="c", kind=Kind.EXTRA, path=clips, patterns=("**/*.md",), shown=shown, trusted=False)
+    corpus = replace(desk.job.corpus, roots=(root, *desk.job.corpus.roots))
+    desk.backend = BuiltinBackend(corpus=corpus, options=desk.job.options, writer=desk.writer, pool=desk.pool)
+    (hit,) = desk.answer("zebracomet").hits
+    assert (hit.path, hit.root, hit.trusted) == (path, "c", False)
 
 
 def test_a_job_survives_json(tmp_path_factory: pytest.TempPathFactory) -> None:
