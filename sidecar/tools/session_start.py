@@ -14,9 +14,9 @@ from backends.corpus import Corpus
 from sidecar.agents import Agent
 from sidecar.config import Settings
 from sidecar.tools.admission import admit, denied_json
+from sidecar.tools.citations import cites
 from sidecar.tools.daily_notes import Wall, daily_note, today
 from sidecar.tools.reading import TIMEOUT_S, PathNotAllowedError, is_there, locate
-from sidecar.tools.recall import cites
 
 #: Kinds of sessions in which the owner talks in private; others that count as direct only act for the owner.
 PRIVATE: Final = frozenset({"main", "direct"})
