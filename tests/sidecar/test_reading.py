@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ from backends.corpus import Corpus, Kind, Located, Root
 from sidecar.tools.passage import Passage
 from sidecar.tools.paths import PathNotAllowedError, locate
 from sidecar.tools.reading import medium, read
+from tests.running import alongside
 
 
 @pytest.fixture
@@ -31,18 +30,6 @@ def note(corpus: Corpus, data: bytes, name: str = "a.md") -> str:
     """A note with these bytes; its shown path."""
     (corpus.roots[0].path / name).write_bytes(data)
     return f"memory/{name}"
-
-
-@contextmanager
-def alongside(work: Callable[[], None], over: threading.Event) -> Iterator[None]:
-    """Work that a second thread goes on with until it is over."""
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
 
 
 def get(corpus: Corpus, path: str) -> Passage:
