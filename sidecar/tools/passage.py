@@ -8,11 +8,12 @@ import os
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from backends.passages import MAX_FILE_BYTES
 from backends.text.graphemes import cut_before
 
 MAX_CHARS = 12_000
 #: A file is looked through up to here: many times more than any note, and done in a second.
-MAX_SCANNED_BYTES = 512 * 2**20
+MAX_SCANNED_BYTES = 256 * 2**20
 #: A line is read up to this many bytes: more than `MAX_CHARS` code points can need.
 MAX_LINE_BYTES = MAX_CHARS * 4 + 4
 _BLOCK_BYTES = 2**16
@@ -78,9 +79,10 @@ def _skip(stream: BinaryIO, lines: int) -> None:
 
 
 def _line_follows(stream: BinaryIO, piece: bytes) -> bool:
-    """Whether there is a line after the one that `piece` begins; supposed where its end is too far to be looked for."""
+    """Whether there is a line after the one that `piece` begins; supposed behind what no file of memory holds."""
+    furthest = stream.tell() + MAX_FILE_BYTES
     while piece and b"\n" not in piece:
-        if stream.tell() > MAX_SCANNED_BYTES:
+        if stream.tell() > furthest:
             return True
         piece = stream.read(_BLOCK_BYTES)
     return bool(piece.partition(b"\n")[2] or stream.read(1))
