@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.client import RefusedError
-from tests.contract.test_reading import NAMES
+from tests.contract.notes import ODD_NAMES
 from tests.running import Running, running
 
 
@@ -16,7 +16,7 @@ from tests.running import Running, running
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Notes with odd names, long lines and wrong bytes."""
     memory = tmp_path_factory.mktemp("reading") / "workspace" / "memory"
-    for word, name in NAMES.items():
+    for word, name in ODD_NAMES.items():
         (memory / name).parent.mkdir(parents=True, exist_ok=True)
         (memory / name).write_text(f"# Note\n\nFirst line.\nThe {word} is lit.\n", encoding="utf-8")
     (memory / "long.md").write_text(f"{'word ' * 5_000}\nafter\n", encoding="utf-8")
@@ -38,11 +38,11 @@ def daemon(memory: Path) -> Iterator[Running]:
         yield daemon
 
 
-@pytest.mark.parametrize("word", NAMES)
+@pytest.mark.parametrize("word", ODD_NAMES)
 def test_a_citation_is_read_as_a_path(daemon: Running, word: str) -> None:
     """Pasted back as it stands, it gives what was quoted; so do path and lines."""
     results = daemon.search("main", word, minScore=0)["results"]
-    assert f"memory/{NAMES[word]}" in [result["path"] for result in results]
+    assert f"memory/{ODD_NAMES[word]}" in [result["path"] for result in results]
     for result in results:
         quoted = result["snippet"].removesuffix(f"\n\nSource: {result['citation']}")
         lines = result["endLine"] - result["startLine"] + 1
