@@ -39,7 +39,9 @@ def resolve_corpus(settings: Settings, agent: AgentSettings) -> tuple[Corpus, tu
     # count as that also inside a trusted folder. A wide path of others makes the agent's own notes not theirs.
     around = [root for root in foreign if root not in inside]
     trusted = [root for root in extras if root.trusted]
-    roots = (*_session_roots(settings, agent), *inside, *defaults, *around, *trusted)
+    shared = (*inside, *defaults, *around, *trusted)
+    own = (replace(root, without=_others_inside(root.path, settings, agent)) for root in shared)
+    roots = (*_session_roots(settings, agent), *own)
     return Corpus(agent.id, agent.workspace, roots), tuple(_notices(settings, agent, defaults))
 
 
@@ -129,7 +131,6 @@ def _extras(settings: Settings, agent: AgentSettings) -> Iterator[Root]:
                 path=sort.path,
                 patterns=(sort.pattern,),
                 shown=_shown(sort.path, agent.workspace, name),
-                without=_others_inside(sort.path, settings, agent),
                 media=tuple(kind for kind in KINDS if kind in sort.media),
                 trusted=sort.place not in foreign,
             )
@@ -141,9 +142,11 @@ def _foreign_places(settings: Settings, agent: AgentSettings) -> set[_Place]:
 
 
 def _others_inside(path: Path, settings: Settings, agent: AgentSettings) -> tuple[str, ...]:
-    """Workspaces of other agents below `path`, relative to it: a wide path is no leave to read them."""
+    """What is of other agents or the daemon's own below `path`, relative to it: a wide path is no leave to read it."""
     base, own = os.path.realpath(path), os.path.realpath(agent.workspace)
-    others = {os.path.realpath(other.workspace) for other in settings.agents.values()} - {own, base}
+    agents = [other for other in settings.agents.values() if other.id != agent.id]
+    places = [place for other in agents for place in (other.workspace, sessions_dir(settings, other))]
+    others = {os.path.realpath(place) for place in (settings.state_dir, *places)} - {own, base}
     inside = (Path(other).relative_to(base) for other in others if Path(other).is_relative_to(base))
     # A workspace around our own is a choice of the operator, who then shares it.
     return tuple(sorted(folder.as_posix() for folder in inside if not Path(own).is_relative_to(Path(base) / folder)))

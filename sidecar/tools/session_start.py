@@ -16,7 +16,8 @@ from sidecar.config import Settings
 from sidecar.tools.admission import admit, denied_json
 from sidecar.tools.citations import cites
 from sidecar.tools.daily_notes import Wall, daily_note, today
-from sidecar.tools.reading import TIMEOUT_S, PathNotAllowedError, is_there, locate
+from sidecar.tools.paths import PathNotAllowedError, locate
+from sidecar.tools.reading import TIMEOUT_S, is_there
 
 #: Kinds of sessions in which the owner talks in private; others that count as direct only act for the owner.
 PRIVATE: Final = frozenset({"main", "direct"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from sidecar.gateway.errors import Code, GatewayError, json_response, slow_disk
 from sidecar.gateway.view import DaemonView
 from sidecar.tools import reading, recall
 from sidecar.tools import session_start as starting
+from sidecar.tools.paths import PathNotAllowedError
 
 
 async def memory_search(daemon: DaemonView, request: Request) -> Response:
@@ -76,7 +76,7 @@ def _reading_errors() -> Iterator[None]:
     """What can go wrong with a file, as the caller is told."""
     try:
         yield
-    except reading.PathNotAllowedError:
+    except PathNotAllowedError:
         raise GatewayError(
             Code.PATH_NOT_ALLOWED,
             "this path is not part of the agent's memory",
@@ -87,6 +87,6 @@ def _reading_errors() -> Iterator[None]:
     except OSError as error:
         raise GatewayError(
             Code.UNREADABLE,
-            f"the file cannot be read ({os.strerror(error.errno or 0)})",
-            hint="check its size, and its permissions for the user who runs the daemon",
+            f"the file cannot be read ({error.strerror})",
+            hint="check its size, its encoding, and its permissions for the user who runs the daemon",
         ) from error

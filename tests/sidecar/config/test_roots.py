@@ -251,3 +251,18 @@ def test_a_wide_path_does_not_open_the_workspaces_of_other_agents(tmp_path: Path
     shown = {root.shown + found.relative for root, found in corpus.files()}
     assert shown == {"memory/note.md", "qmd/custom-1/shared.md"}
     assert corpus.locate("qmd/custom-1/b/memory/note.md") is None
+
+
+def test_a_wide_path_holds_neither_the_state_nor_the_conversations_of_others(load_text: Load) -> None:
+    """The state folder holds what every agent said; a folder of exports may lie among the notes of one of them."""
+    settings = load_text(
+        """{agents: {list: [{id: 'main', workspace: '/all/main'}, {id: 'b', workspace: '/b'}]},
+            memory: {qmd: {paths: [{path: '/all'}], sessions: {enabled: true, exportDir: '/all/main/memory/said'}}},
+            sidecar: {stateDir: '/all/state'}}"""
+    )
+    wide, notes = root(settings, "custom-1"), root(settings, "memory-dir")
+    assert wide.holds("x/a.md")
+    assert not wide.holds("state/agents/main/qmd/sessions/a.md")
+    assert not wide.holds("main/memory/said/b/a.md")
+    assert notes.holds("2026-01-31.md")
+    assert not notes.holds("said/b/a.md")
