@@ -37,27 +37,36 @@ def heading(transcript_name: str) -> list[str]:
 class Rendering:
     """Lines of Markdown, made one at a time, and the transcript line that each came from.
 
-    `line_map[n - 1]` is the 1-based transcript line of output line n, 0 for lines that are ours.
+    `line_map[n - 1]` is the 1-based transcript line of output line n, 0 for lines that are ours. A rendering goes on
+    where an earlier one stopped when it is given what that one had at its end: `line_map`, `turns` and `day`.
     """
 
-    def __init__(self, transcript_name: str, zone: tzinfo) -> None:
+    def __init__(
+        self,
+        transcript_name: str,
+        zone: tzinfo,
+        *,
+        line_map: array[int] | None = None,
+        turns: int = 0,
+        day: date | None = None,
+    ) -> None:
         self._name = transcript_name
         self._zone = zone
-        self.line_map = array("I")
-        self.turns = 0
+        self.line_map = array("I") if line_map is None else line_map
+        self.turns = turns
+        self.day = day
 
     def lines(self, messages: Iterable[Message]) -> Iterator[str]:
-        """The whole file, line by line without line ends; nothing at all when there are no messages."""
-        day: date | None = None
+        """The file, or what is to be appended to it, without line ends; nothing at all when there are no messages."""
         for message in messages:
             if not self.turns:
                 yield from self._ours(heading(self._name))
-            said_on = message.at.astimezone(self._zone).date() if message.at else day
-            if said_on != day and said_on is not None:
+            said_on = message.at.astimezone(self._zone).date() if message.at else self.day
+            if said_on != self.day and said_on is not None:
                 yield from self._ours(["", f"## {said_on.isoformat()}"])
             elif not self.turns:
                 yield from self._ours([""])
-            day = said_on
+            self.day = said_on
             self.turns += 1
             for piece in pieces(message.text):
                 self.line_map.append(message.line)

@@ -19,6 +19,7 @@ _METADATA_HEADS: Final = frozenset(
         "Location (untrusted metadata):",
         "Thread starter (untrusted, for context):",
         "Reply target of current user message (untrusted, for context):",
+        "Replied message (untrusted, for context):",
         "Reply chain of current user message (untrusted, nearest first):",
         "Forwarded message context (untrusted metadata):",
         "Chat history since last reply (untrusted, for context):",
@@ -41,6 +42,13 @@ _MEMORY_OPEN, _MEMORY_CLOSE = "<active_memory_plugin>", "</active_memory_plugin>
 _CONTEXT_BEGIN: Final = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>"
 _CONTEXT_END: Final = "<<<END_OPENCLAW_INTERNAL_CONTEXT>>>"
 _LEGACY_HEAD: Final = "OpenClaw runtime context (internal):"
+# Two lines that introduce a context; only together are they the gateway's.
+_RUNTIME_HEAD: Final = re.compile(
+    r"^[ \t]*OpenClaw runtime (?:context for the (?:immediately preceding user message|active user request)[^\n]*"
+    r"|event\.[ \t]*\r?)\n"
+    r"[ \t]*This context is runtime-generated, not user-authored\. Keep internal details private\.[ \t]*\r?(?:\n|\Z)",
+    re.MULTILINE,
+)
 
 _USER_NOISE: Final = re.compile(
     r"System(?: \(untrusted\))?: ?\[.*"
@@ -153,7 +161,7 @@ def _without_internal_context(text: str) -> str:
         # The older block has no end of its own: the gateway's instructions run to the end of the message.
         lines = text.split("\n")
         text = "\n".join(lines[: _first(lines, 0, lambda line: line == _LEGACY_HEAD)])
-    return text
+    return _RUNTIME_HEAD.sub("", text)
 
 
 def _outside_context(lines: Iterable[str]) -> Iterable[str]:
