@@ -22,7 +22,7 @@ class ExportJob:
     `transcripts`, `export_folder` and `ledger` (a SQLite file) are absolute paths. A transcript older than
     `retention_days` has no export; 0 keeps all. `zone` (IANA) decides which day a turn belongs to. With `dry_run`
     nothing is written, deleted or remembered; with `diff` the report holds what changes in the exports. Transcripts
-    that were last written before `since_ns` (Unix) are passed over, and keep their exports.
+    that were last written before `since_s` (Unix) are passed over, and keep their exports.
     """
 
     transcripts: str
@@ -34,7 +34,7 @@ class ExportJob:
     zone: str = "UTC"
     dry_run: bool = False
     diff: bool = False
-    since_ns: int = 0
+    since_s: int = 0
 
     def __post_init__(self) -> None:
         # JSON has lists only; a job is the same job before and after it.
