@@ -189,7 +189,7 @@ class _Run:
         lines: Iterable[str] = rendering.lines(self._conversation(transcript, found))
         difference = self._difference(name, len(rendering.line_map)) if self._job.diff else None
         size = self._folder.write(name, file.name, difference.watched(lines) if difference else lines, keep=keep)
-        self._report.redacted.update(found)
+        self._report.has_redacted(found)
         self._report.turns += (turns := rendering.turns - before)
         if turns:
             self._report.has_changed(Change(file.name, "write", turns, found.total()))
@@ -204,9 +204,11 @@ class _Run:
         for message in transcript.messages():
             # Once with its line breaks, for keys in blocks, and once as it is written, for values behind a line break.
             text = self._without_secrets(sanitize(message.role, message.text), found)
-            text = self._without_secrets(collapse(text), found)
-            if text:
-                yield Message(message.line, message.role, text, message.at)
+            line = collapse(text)
+            if line != text:
+                line = self._without_secrets(line, found)
+            if line:
+                yield Message(message.line, message.role, line, message.at)
 
     def _without_secrets(self, text: str, found: Counter[str]) -> str:
         redacted = self._redactor.redact(text)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -83,7 +82,7 @@ class ExportReport:
     bad_lines: int = 0
     read_bytes: int = 0
     failed: int = 0
-    redacted: Counter[str] = field(default_factory=Counter)
+    redacted: dict[str, int] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     diff: str = ""
@@ -102,6 +101,11 @@ class ExportReport:
             self.removed += 1
         if len(self.changes) < MAX_LISTED:
             self.changes.append(change)
+
+    def has_redacted(self, found: Mapping[str, int]) -> None:
+        """Count secrets by kind."""
+        for kind, number in found.items():
+            self.redacted[kind] = self.redacted.get(kind, 0) + number
 
     def has_failed(self, failure: Failure) -> None:
         """Count a transcript that was not exported."""
