@@ -141,14 +141,8 @@ def report(transcripts: int, found: tuple[int, Exported, Exported, Exported]) ->
     met = at_least("speed", size / 2**20 / first.cpu_s, MB_A_SECOND, "MB a processor's second") and met
     met = at_most("memory", max(run.rss_mb for run in (first, second, third)), RSS_MB, "MB") and met
     met = verdict(f"{second.opened:,} bodies opened when nothing changed", "none", second.opened == 0) and met
-    met = (
-        verdict(
-            f"{third.report['read_bytes']:,} bytes read for one turn more",
-            "that turn",
-            third.report["read_bytes"] < 20_000,
-        )
-        and met
-    )
+    again = third.report["read_bytes"]
+    met = verdict(f"{again:,} bytes read for one turn more", "that turn", again < 20_000) and met
     print(flush=True)
     return met
 
