@@ -8,7 +8,7 @@ import re
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import MAXYEAR, UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal
@@ -213,7 +213,7 @@ def _message(number: int, record: dict[str, Any]) -> Message | None:
     if record.get("type") != "message" or not isinstance(body, dict):
         return None
     role = body.get("role")
-    if role not in {"user", "assistant"} or (role == "user" and _from_another_session(body)):
+    if role not in ("user", "assistant") or (role == "user" and _from_another_session(body)):
         return None
     text = _text(body.get("content"))
     if not text:
@@ -242,9 +242,11 @@ def _moment(value: object) -> datetime | None:
     try:
         if isinstance(value, str):
             parsed = datetime.fromisoformat(value)
-            return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+            # At the ends of the calendar, the day that it is elsewhere may not exist.
+            return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)) if 1 < parsed.year < MAXYEAR else None
         if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
-            return datetime.fromtimestamp(value if value < _SECONDS_BELOW else value / 1000, UTC)
+            parsed = datetime.fromtimestamp(value if value < _SECONDS_BELOW else value / 1000, UTC)
+            return parsed if parsed.year < MAXYEAR else None
     except (ValueError, OverflowError, OSError):
         pass
     return None

@@ -142,7 +142,7 @@ def report(transcripts: int, found: tuple[int, Exported, Exported, Exported]) ->
     met = at_most("memory", max(run.rss_mb for run in (first, second, third)), RSS_MB, "MB") and met
     met = verdict(f"{second.opened:,} bodies opened when nothing changed", "none", second.opened == 0) and met
     again = third.report["read_bytes"]
-    met = verdict(f"{again:,} bytes read for one turn more", "that turn", again < 20_000) and met
+    met = verdict(f"{again:,} bytes read for one turn more", "that turn", 0 < again < 20_000) and met
     print(flush=True)
     return met
 

@@ -480,3 +480,10 @@ def test_an_export_folder_that_is_none_is_reported(place: Place) -> None:
     """A file stands in its place."""
     place.exports.write_text("mine")
     assert [failure.code for failure in place.export().failures] == ["export_folder_unusable"]
+
+
+def test_a_value_split_by_a_control_character_is_still_a_secret(place: Place) -> None:
+    """What is written is what is looked at."""
+    place.write("s1.jsonl", [said("user", "pass\0word: hunter2")])
+    place.export()
+    assert "hunter2" not in place.read("s1.md")

@@ -94,3 +94,8 @@ def test_what_is_no_conversation_is_dropped(role: str, text: str) -> None:
 def test_white_space_collapses() -> None:
     """One message becomes one line."""
     assert collapse(" a\r\n\tb\u2028c ") == "a b c"
+
+
+def test_control_characters_go() -> None:
+    """One of them would make a file binary for everything that reads it."""
+    assert collapse("a\0b \x1b[31mred\x7f") == "ab [31mred"

@@ -53,6 +53,8 @@ def test_only_text_blocks_are_text() -> None:
         said("custom", "context"),
         said("user", [{"type": "image"}]),
         said("user", 7),
+        {"type": "message", "message": {"role": ["user"], "content": "x"}},
+        {"type": ["message"], "message": {"role": {}, "content": "x"}},
         {"type": "compaction", "summary": "we spoke"},
         {"type": "branch_summary", "summary": "we spoke"},
         {"type": "custom_message", "content": "boot"},
@@ -104,6 +106,9 @@ def test_a_monstrous_line_is_skipped() -> None:
         ("yesterday", None),
         (1e300, None),
         (True, None),
+        ("0001-01-01T00:00:00+14:00", None),
+        ("9999-12-31T23:59:59-12:00", None),
+        (253402300799000, None),
         (None, None),
     ],
 )
