@@ -24,6 +24,12 @@ def age(path: Path, *, days: float) -> None:
     os.utime(path, (at, at))
 
 
+def written(path: Path) -> tuple[int, int, int]:
+    """What changes when a file is written anew, and stays when it is read."""
+    facts = path.stat()
+    return facts.st_ino, facts.st_size, facts.st_mtime_ns
+
+
 def test_a_session_becomes_one_private_file(place: Place) -> None:
     """The export holds the words, redacted, at 0600 in a folder at 0700."""
     place.write(
@@ -50,13 +56,13 @@ def test_an_unchanged_transcript_is_not_read_again(place: Place) -> None:
     """The second run opens nothing: an unreadable body does not matter to it."""
     path = place.write("s1.jsonl", [said("user", "hello")])
     place.export()
-    before = (place.exports / "s1.md").stat()
+    before = written(place.exports / "s1.md")
     facts = path.stat()
     path.write_bytes(b"x" * facts.st_size)
     os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
     report = place.export()
     assert (report.written, report.unchanged, report.changed) == (0, 1, False)
-    assert (place.exports / "s1.md").stat() == before
+    assert written(place.exports / "s1.md") == before
 
 
 def test_a_grown_transcript_is_exported_again(place: Place) -> None:
@@ -355,12 +361,12 @@ def test_more_tool_traffic_leaves_an_export_alone(place: Place) -> None:
     """Nothing was said, so nothing is written and nothing has to be indexed."""
     path = place.write("s1.jsonl", [said("user", "one")])
     place.export()
-    before = (place.exports / "s1.md").stat()
+    before = written(place.exports / "s1.md")
     with path.open("a") as file:
         file.write(json.dumps(said("toolResult", "output")) + "\n")
     report = place.export()
     assert (report.written, report.unchanged, report.changed) == (0, 1, False)
-    assert (place.exports / "s1.md").stat() == before
+    assert written(place.exports / "s1.md") == before
     assert place.export().read_bytes == 0
 
 
@@ -413,9 +419,9 @@ def test_a_dry_run_says_what_would_happen_and_does_nothing(place: Place) -> None
     place.export()
     (place.source / "gone.jsonl").unlink()
     place.write("new.jsonl", [said("user", "password: hunter2")])
-    before = {path.name: path.stat() for path in place.exports.iterdir()}
+    before = {path.name: written(path) for path in place.exports.iterdir()}
     dry = place.export(dry_run=True)
-    assert {path.name: path.stat() for path in place.exports.iterdir()} == before
+    assert {path.name: written(path) for path in place.exports.iterdir()} == before
     assert dry == place.export()
     assert {(change.action, change.name, change.redacted) for change in dry.changes} == {
         ("write", "new.jsonl", 1),
