@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from exporter import ExportJob, export_name, transcript_line
+from exporter.job import MAX_LISTED
 from tests.exporter.conftest import Place, said
 
 
@@ -493,3 +494,13 @@ def test_a_value_split_by_a_control_character_is_still_a_secret(place: Place) ->
     place.write("s1.jsonl", [said("user", "pass\0word: hunter2")])
     place.export()
     assert "hunter2" not in place.read("s1.md")
+
+
+def test_a_report_names_so_many_and_counts_all(place: Place) -> None:
+    """However many fail, a reply stays small."""
+    place.exports.mkdir()
+    for number in range(MAX_LISTED + 5):
+        place.write(f"s{number}.jsonl", [said("user", "hello")])
+        (place.exports / f"s{number}.md").write_text("mine\n")
+    report = place.export()
+    assert (report.failed, len(report.failures)) == (MAX_LISTED + 5, MAX_LISTED)
