@@ -14,6 +14,7 @@ from starlette.routing import Route
 from sidecar.gateway.bodies import (
     Body,
     ExplainBody,
+    ExportBody,
     FlushBody,
     FlushResultBody,
     GetBody,
@@ -21,7 +22,7 @@ from sidecar.gateway.bodies import (
     SessionStartBody,
     SyncBody,
 )
-from sidecar.gateway.handlers import agents, flush, memory, scope, service
+from sidecar.gateway.handlers import agents, flush, memory, scope, service, sessions
 from sidecar.gateway.view import DaemonView
 
 Handler: TypeAlias = Callable[[DaemonView, Request], Awaitable[Response]]
@@ -54,6 +55,7 @@ OPERATIONS = (
     Operation("POST", "/v1/agents/{id}/memory_flush/result", flush.result, FlushResultBody),
     Operation("POST", "/v1/agents/{id}/sync", agents.sync, SyncBody),
     Operation("POST", "/v1/scope/explain", scope.explain, ExplainBody),
+    Operation("POST", "/v1/agents/{id}/export", sessions.export, ExportBody),
 )
 
 
