@@ -20,6 +20,8 @@ _MARK: Final = re.compile(rb"\[redacted:[a-z0-9-]+\]")
 _MAX_PASSES: Final = 8
 # base64 of base64, as in a secret of Kubernetes that was encoded by hand before.
 _MAX_DEPTH: Final = 2
+# Raised when texts are read in another way, or values judged in another way, by the same patterns.
+_METHOD: Final = "2"
 _BASE64_KIND: Final = "base64"
 _CUSTOM_KIND: Final = "custom"
 
@@ -62,7 +64,7 @@ class Redactor:
     def __init__(self, patterns: Sequence[str] = (), allow: Sequence[str] = ()) -> None:
         self._rules = (*SECRET_RULES, *(SecretRule(_CUSTOM_KIND, pattern) for pattern in patterns))
         self._compiled = [compile_pattern(rule.pattern) for rule in self._rules]
-        self._allow = [_compile(pattern) for pattern in allow]
+        self._allow = [compile_pattern(pattern) for pattern in allow]
         self._which = _prefilter(self._rules)
         self._any = _compile("|".join(f"(?:{rule.pattern})" for rule in self._rules))
         self.fingerprint: str = _fingerprint(self._rules, allow)
@@ -132,7 +134,7 @@ class Redactor:
 
 
 def compile_pattern(pattern: str) -> Any:
-    """The pattern of a rule, compiled. Raises `BadPatternError`, also for one that finds secrets in an empty text."""
+    """A rule's pattern or an allowed one. Raises `BadPatternError`, also for one that matches where nothing stands."""
     compiled = _compile(pattern)
     if compiled.search(""):
         raise BadPatternError(pattern, "it matches the empty text")
@@ -197,4 +199,4 @@ def _prefilter(rules: Sequence[SecretRule]) -> Any:
 
 def _fingerprint(rules: Sequence[SecretRule], allow: Sequence[str]) -> str:
     words = [f"{rule.kind}\0{rule.pattern}" for rule in rules]
-    return sha256("\1".join([*words, "\2", *allow]).encode("utf-8", "replace")).hexdigest()[:16]
+    return sha256("\1".join([_METHOD, *words, "\2", *allow]).encode("utf-8", "replace")).hexdigest()[:16]

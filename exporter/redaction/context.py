@@ -12,13 +12,15 @@ _PREFIX: Final = r"(?:[a-z0-9]+[_-])*"
 _CLOSE: Final = r"[\"'`]?\]?[*_]{0,2}\s*"
 _OPEN: Final = r"[*_]{0,2}\s*(?:[|>][+-]?\s+)?[\"'`]?"
 _EQUALS: Final = _CLOSE + r"(?:=>|:=|={1,3})" + _OPEN
+# `password (the old one): hunter2`
+_ASIDE: Final = r"(?:\s\([^()\n]{1,40}\))?"
 _COLON: Final = _CLOSE + r"[:：]" + _OPEN
 _IS: Final = _CLOSE + r"(?:=>|:=|={1,3}|[:：])" + _OPEN
 _VALUE: Final = r"([^\s\"'`\\,;&<>(){}|][^\s\"'`\\,;&|]{3,})"
 _QUOTED: Final = r"(?:\"((?:[^\"\\\n]|\\.){4,})\"|'((?:[^'\\\n]|\\.){4,})'|`([^`\n]{4,})`)"
 
 _LOGIN: Final = (
-    r"(?:db[_-]?pass(?:word)?|pass(?:word|wd|phrase|code)|pwd|passwort|kennwort|senha|contraseña|mot de passe|пароль"
+    r"(?:db[_-]?pass(?:word)?|pass(?:words?|wd|phrase|code)|pwd|passwort|kennwort|senha|contraseña|mot de passe|пароль"
     r"|密码|密碼|パスワード|비밀번호)"
 )
 _CREDENTIAL: Final = (
@@ -42,8 +44,10 @@ ASSIGNMENTS: Final = (
     SecretRule("assignment", rf"(?m)^\s*(?:export\s+|set\s+)?{_UPPER}=([^\s\"'`$]\S{{3,}})$", is_value),
     SecretRule("assignment", _START + _UPPER + _EQUALS + _VALUE, is_value),
     SecretRule("assignment", rf"(?i){_START}{_PREFIX}{_FIELD}{_EQUALS}{_VALUE}", is_value),
-    SecretRule("assignment", rf"(?i){_START}{_PREFIX}{_LOGIN}{_COLON}{_VALUE}", is_no_word),
+    SecretRule("assignment", rf"(?i){_START}{_PREFIX}{_LOGIN}{_ASIDE}{_COLON}{_VALUE}", is_no_word),
     SecretRule("assignment", rf"(?i){_START}{_PREFIX}{_CREDENTIAL}{_COLON}{_VALUE}", is_no_count),
+    SecretRule("assignment", rf"{_START}[A-Z0-9]+_{_UPPER}{_COLON}{_VALUE}", is_random),
+    SecretRule("assignment", rf"\b(?:setx|setenv|set -g?U?x)\s+{_UPPER}\s+[\"']?([^\s\"']{{4,}})", is_value),
     SecretRule("assignment", _CAMEL + _IS + _VALUE, is_no_count),
     SecretRule("assignment", rf"{_START}{_UPPER}[\"'`]?\]?\s*(?:=|=>|:=|:)\s*{_QUOTED}", is_no_word),
     SecretRule("assignment", rf"(?i){_START}{_PREFIX}{_FIELD}[\"'`]?\]?\s*(?:=|=>|:=)\s*{_QUOTED}", is_value),
@@ -63,7 +67,7 @@ ASSIGNMENTS: Final = (
 URLS: Final = (
     SecretRule("url-password", r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@\"'`]*:([^\s/\"'`<>]+)@", is_value),
     SecretRule("url-password", r"[A-Za-z][A-Za-z0-9+.-]*://([A-Za-z0-9_-]{16,})@", is_dense),
-    SecretRule("url-token", rf"(?i)[?&#;]{_URL_FIELD}=([^\s&#\"'`<>)\]]{{6,}})", is_value),
+    SecretRule("url-token", rf"(?i)[?&#]{_URL_FIELD}=([^\s&#\"'`<>)\]]{{6,}})", is_value),
     SecretRule("url-token", r"(?i)[?&#](?:key|code|sig|signature|session|auth)=([^\s&#\"'`<>)\]]{6,})", is_random),
 )
 
@@ -74,7 +78,7 @@ HEADERS: Final = (
         is_value,
     ),
     SecretRule("authorization", r"(?i)\bauthorization" + _IS + r"([^\s\"'`\\,;]{8,})", is_tricky),
-    SecretRule("authorization", r"\b[Bb](?:earer|EARER)\s+([A-Za-z0-9._~+/=-]{18,})", is_tricky),
+    SecretRule("authorization", r"\b[Bb](?:earer|EARER)\s+([A-Za-z0-9._~+/=-]{18,})", is_value),
     SecretRule("authorization", r"\b(?:[Bb]asic|BASIC)\s+([A-Za-z0-9+/]{12,}={0,2})", is_tricky),
     SecretRule(
         "authorization",
@@ -108,6 +112,7 @@ FLAGS: Final = (
 NUMBERS_AND_WORDS: Final = (
     SecretRule("card", r"(?i)\bcard[ _-]?(?:number|no)" + _IS + r"((?:\d[ -]?){12,18}\d)"),
     SecretRule("card", r"(?i)\b(?:cvc|cvv|cvv2|security[ _-]?code)" + _IS + r"(\d{3,4})\b"),
+    SecretRule("pin", r"(?i)\b(?:pin|otp|(?:2fa|verification|sms)[ _-]?code)" + _IS + r"(\d{4,8})\b"),
     SecretRule(
         "seed-phrase",
         r"(?i)\b(?:mnemonic|(?:seed|recovery|secret)[ _-]?phrase)(?: is)?"

@@ -50,3 +50,17 @@ def test_an_index_inside_a_workspace_is_refused(refuse: Refuse) -> None:
     """It would be written where nothing may be written, perhaps over a note."""
     (finding,) = refuse("{agents: {defaults: {workspace: '/w', memorySearch: {store: {path: '/w/memory/a.md'}}}}}")
     assert (finding.code, finding.key) == ("store_in_workspace", "agents.defaults.memorySearch.store.path")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [("(?<=k)x", "invalid perl operator"), ("x(", "missing )"), ("x*", "it matches the empty text")],
+)
+@pytest.mark.parametrize("key", ["patterns", "allow"])
+def test_a_pattern_of_redaction_is_refused_with_its_line_and_the_reason(
+    refuse: Refuse, key: str, pattern: str, reason: str
+) -> None:
+    """The pattern itself is not repeated: it may be a secret."""
+    (finding,) = refuse(f"{{sidecar: {{redact: {{{key}: [\n'EMP-[0-9]+',\n'{pattern}']}}}}}}")
+    assert (finding.key, finding.line, finding.code) == (f"sidecar.redact.{key}[1]", 3, "bad_pattern")
+    assert finding.message == f"not usable: {reason}"
