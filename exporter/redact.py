@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import re2
 
 from exporter.redaction import SECRET_RULES, SecretRule
-from exporter.redaction.disguise import View, base64_runs, joined, unescaped
+from exporter.redaction.disguise import BASE64, WRAP, View, base64_runs, joined, unescaped
 
 _MARK: Final = re.compile(rb"\[redacted:[a-z0-9-]+\]")
 # A replacement can uncover a second secret beside it; real text settles in two passes.
@@ -65,8 +65,11 @@ class Redactor:
         self._rules = (*SECRET_RULES, *(SecretRule(_CUSTOM_KIND, pattern) for pattern in patterns))
         self._compiled = [compile_pattern(rule.pattern) for rule in self._rules]
         self._allow = [compile_pattern(pattern) for pattern in allow]
-        self._which = _prefilter(self._rules)
-        self._any = _compile("|".join(f"(?:{rule.pattern})" for rule in self._rules))
+        # Behind the rules: what asks for a closer look. Their numbers in the prefilter tell them apart.
+        worth = [*(rule.pattern for rule in self._rules), BASE64, WRAP]
+        self._base64, self._wrap = len(self._rules), len(self._rules) + 1
+        self._which = _prefilter(worth)
+        self._any = _compile("|".join(f"(?:{pattern})" for pattern in worth))
         self.fingerprint: str = _fingerprint(self._rules, allow)
         """Changes when any rule changes, so that old exports are made anew."""
 
@@ -83,7 +86,7 @@ class Redactor:
         return Redacted(data.decode(), dict(counts))
 
     def _kind(self, rule: int) -> str:
-        return self._rules[rule].kind if rule < len(self._rules) else _BASE64_KIND
+        return _BASE64_KIND if rule == self._base64 else self._rules[rule].kind
 
     def _replaced(self, data: bytes, spans: Iterable[_Span]) -> bytes:
         pieces, done = [], 0
@@ -101,31 +104,35 @@ class Redactor:
 
     def _seen(self, view: View, depth: int) -> list[_Span]:
         """The secrets of one view, where they stand in the text itself."""
-        found = list(self._matches(view.text))
-        if depth:
+        worth = self._worth(view.text)
+        found = list(self._matches(view.text, worth))
+        if depth and self._base64 in worth:
             found += self._encoded(view.text, depth)
         spans = [_below(view, span) for span in found]
-        if whole := joined(view, {span.start for span in found}):
-            spans += [_below(whole, span) for span in self._matches(whole.text) if self._rules[span.rule].wraps]
+        if self._wrap in worth and (whole := joined(view, {span.start for span in found})):
+            wrapping = [index for index in self._worth(whole.text) if index < self._base64 and self._rules[index].wraps]
+            spans += [_below(whole, span) for span in self._matches(whole.text, wrapping)]
         return spans
 
     def _encoded(self, text: bytes, depth: int) -> Iterator[_Span]:
         for start, end, plain in base64_runs(text):
             if self._found(plain, depth - 1):
-                yield _Span(start, end, len(self._rules))
+                yield _Span(start, end, self._base64)
 
-    def _matches(self, text: bytes) -> Iterator[_Span]:
-        for index in self._candidates(text):
+    def _matches(self, text: bytes, worth: Iterable[int]) -> Iterator[_Span]:
+        for index in worth:
+            if index >= self._base64:
+                return
             for match in self._compiled[index].finditer(text):
                 start, end = _secret(match)
                 if start < end and self._is_secret(self._rules[index], text[start:end]):
                     yield _Span(start, end, index)
 
-    def _candidates(self, text: bytes) -> Sequence[int]:
-        """The rules worth running. The set says none both for clean text and when it ran out of memory: asked twice."""
+    def _worth(self, text: bytes) -> Sequence[int]:
+        """What is worth running. The set says nothing both for clean text and when out of memory: asked twice."""
         if found := self._which.Match(text):
             return sorted(found)
-        return range(len(self._rules)) if self._any.search(text) else ()
+        return range(self._wrap + 1) if self._any.search(text) else ()
 
     def _is_secret(self, rule: SecretRule, value: bytes) -> bool:
         if rule.accept is not None and not rule.accept(value.decode("utf-8", "replace")):
@@ -188,11 +195,11 @@ def _compile(pattern: str) -> Any:
         raise BadPatternError(pattern, bytes(reason).decode("utf-8", "replace").partition(":")[0]) from None
 
 
-def _prefilter(rules: Sequence[SecretRule]) -> Any:
+def _prefilter(patterns: Iterable[str]) -> Any:
     """All patterns as one automaton: a single pass tells which of them are worth running."""
     every = re2.Set.SearchSet(_options())
-    for rule in rules:
-        every.Add(rule.pattern)
+    for pattern in patterns:
+        every.Add(pattern)
     every.Compile()
     return every
 

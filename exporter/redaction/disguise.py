@@ -45,14 +45,15 @@ _NAMED: Final = {
 }  # fmt: skip
 
 # The end of a line and a run that stands alone on the next one, quoted or indented at most.
-_WRAP: Final = re2.compile(
+WRAP: Final = (
     r"([A-Za-z0-9_+/=.$-]{4,})([\"'`]?[ \t]*[+\\]?\r?\n[ \t>|#*+\"'`]*)"
     r"([A-Za-z0-9_+/.$-]{8,}={0,2})[\"'`]?[ \t,;)\]}+\\]*(?:\r|\n|\z)"
 )
 _BROKEN_OFF: Final = re.compile(rb"[^A-Za-z]*[A-Za-z].*[0-9_-]|.*[0-9_-].*[A-Za-z]|.*[/_-]\Z")
 
 _BASE64_LINES: Final = r"(?:[A-Za-z0-9+/]{60,76}(?:\r?\n|\\+[rn])[ \t>|]*)+[A-Za-z0-9+/]{2,}={0,2}"
-_BASE64: Final = re2.compile(_BASE64_LINES + r"|[A-Za-z0-9+/_-]{16,}={0,2}")
+BASE64: Final = _BASE64_LINES + r"|[A-Za-z0-9+/_-]{16,}={0,2}"
+_WRAPS, _RUNS = re2.compile(WRAP), re2.compile(BASE64)
 _NOT_BASE64: Final = re.compile(rb"\\+[rn]|[\s>|=]+")
 _BINARY: Final = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 _TO_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
@@ -77,17 +78,37 @@ class View:
 def unescaped(view: View) -> Iterator[View]:
     """The text with one layer of escapes undone, then two, as far as there are any."""
     for _ in range(_MAX_LAYERS):
-        edits = [(*match.span(), _meaning(match[0])) for match in _ESCAPE.finditer(view.text)]
+        edits = list(_unescaping(view.text))
         if not edits:
             return
         view = _edited(view, edits)
         yield view
 
 
+def _unescaping(text: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """Every escape with its meaning, and as empty lines what is further than a line from all of them."""
+    near = 0
+    for match in _ESCAPE.finditer(text):
+        start, end = match.span()
+        if start >= near:
+            before = text.rfind(b"\n", near, max(near, text.rfind(b"\n", near, start))) + 1
+            if near + 1 < before:
+                yield near, before, b"\n\n"
+            near = _line_end(text, _line_end(text, end))
+        near = max(near, end)
+        yield start, end, _meaning(match[0])
+    if 0 < near < len(text):
+        yield near, len(text), b""
+
+
+def _line_end(text: bytes, start: int) -> int:
+    return text.find(b"\n", start) + 1 or len(text)
+
+
 def joined(view: View, secrets: Collection[int]) -> View | None:
     """The text with wrapped tokens in one piece; a line that is itself among the offsets `secrets` is not joined."""
     edits, start = [], 0
-    while wrap := _WRAP.search(view.text, start):
+    while wrap := _WRAPS.search(view.text, start):
         start = wrap.start(3)
         if start not in secrets and _BROKEN_OFF.match(wrap.group(1)) and is_wrapped(wrap.group(3).decode()):
             edits.append((*wrap.span(2), b""))
@@ -96,8 +117,11 @@ def joined(view: View, secrets: Collection[int]) -> View | None:
 
 def base64_runs(text: bytes) -> Iterator[tuple[int, int, bytes]]:
     """Start, end and plain text of everything that is text in base64."""
-    for match in _BASE64.finditer(text):
+    for match in _RUNS.finditer(text):
         start, end = match.span()
+        run = text[start:end]
+        if run.islower() or run.isupper() or run.isdigit():
+            continue  # a digest or a number: text in base64 has letters of both cases
         # A path may stand before it, and a line of its own behind it.
         path, lines = (
             text.rfind(b"/", start, end) + 1,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import against_qmd, beside_a_build, building, engine, freshness, growth, memory, unchanged
+from tests.bench import against_qmd, beside_a_build, building, engine, freshness, growth, memory, redaction, unchanged
 from tests.bench.__main__ import main
 from tests.bench.conversation import corpus
 from tests.bench.indexed import Indexed, indexed
@@ -97,6 +97,13 @@ def test_a_sync_of_unchanged_notes_opens_none() -> None:
 def test_an_edit_is_counted_before_it_is_found() -> None:
     fresh = freshness.measure(notes=30, edits=1)
     assert fresh.counted.p50 < fresh.found.p50
+
+
+def test_redaction_is_told_in_bytes_and_with_the_text_that_takes_longest(capsys: pytest.CaptureFixture[str]) -> None:
+    found = redaction.measure(size=20_000, hostile_size=2_000)
+    assert found.clean > found.slowest[0] > 0
+    redaction.report(found)
+    assert found.slowest[1] in capsys.readouterr().out
 
 
 def test_the_engine_is_measured_where_there_is_no_qmd(tmp_path: Path) -> None:

@@ -12,11 +12,12 @@ _SENTENCE: Final = "We met in the garden and spoke of the summer plans; the serv
 
 # Beginnings that never end, ends that never began, and what a pattern could try at every place.
 _REPEATED: Final = (
-    "=", '"', "\\", "\\\\n", "%41", "%2525", "&quot;", "\u200b", " ", "\n", "1", "A", "a_", "a-", "a:", "a://", "a://b:", "/", "@", "|",
-    "eyJ", "eyJaaaaaaaa.", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----\n", "AAAAAAAAAAAAAAAAA\n",
-    "password", "password=", "password: ", 'password="', "password is ", "|password|", "<password>", "token: |\n", "KEY_", "sk-",
-    "cookie: a=", "digest username=", "curl -u ", "mysql ", "mnemonic a ", "card number: 1", "?token=", "Bearer ", "xoxb-1\n",
-    "[redacted:", "[redacted:jwt]", "ab1cd2ef3gh4_\n", "QUFBQUFBQUFBQUFBQUFB", "QUFB" * 19 + "\n",
+    "=", '"', "\\", "\\\\n", "%41", "%2525", "&quot;", "\u200b", " ", "\n", "1", "A", "a_", "a-", "a:", "a://",
+    "a://b:", "/", "@", "|", "eyJ", "eyJaaaaaaaa.", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----",
+    "-----END PRIVATE KEY-----\n", "AAAAAAAAAAAAAAAAA\n", "password", "password=", "password: ", 'password="',
+    "password is ", "|password|", "<password>", "token: |\n", "KEY_", "sk-", "cookie: a=", "digest username=",
+    "curl -u ", "mysql ", "mnemonic a ", "card number: 1", "?token=", "Bearer ", "xoxb-1\n", "[redacted:",
+    "[redacted:jwt]", "ab1cd2ef3gh4_\n", "QUFBQUFBQUFBQUFBQUFB", "QUFB" * 19 + "\n",
 )  # fmt: skip
 
 
@@ -26,13 +27,13 @@ def clean(size: int) -> str:
 
 
 def ordinary(size: int) -> str:
-    """Prose with notes, numbers and, every few thousand characters, a secret."""
+    """Prose with notes, numbers and, every twelve thousand characters, a secret."""
     values = [secret.value for secret in islice(secrets(), 40)]
     between = [text for _, text in look_alikes(400)]
     turns, length = [], 0
     while length < size:
         number = len(turns)
-        note = values[number % len(values)] if number % 4 == 0 else between[number % len(between)]
+        note = values[number // 16 % len(values)] if number % 16 == 0 else between[number % len(between)]
         turns.append(f"{_SENTENCE * 8}\n{note}\n")
         length += len(turns[-1])
     return "".join(turns)
