@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter import BadPatternError, Redactor
+from exporter.redact import KINDS
 
 REDACTOR = Redactor()
 # Never a whole token in the source: a secret scanner must not stumble over this file.
@@ -291,3 +295,10 @@ def test_the_fingerprint_changes_with_the_rules() -> None:
 def test_a_lone_surrogate_does_not_stop_redaction() -> None:
     """Text that no file can hold is made writable."""
     assert REDACTOR.redact("a\ud800 password: hunter2").text == "a? password: [redacted:assignment]"
+
+
+def test_the_documentation_names_every_kind_and_no_other() -> None:
+    """Who sees a mark finds out what it stands for."""
+    text = (Path(__file__).parents[2] / "docs" / "redaction.md").read_text(encoding="utf-8")
+    section = text.partition("## Kinds")[2].partition("## Your own")[0]
+    assert {*re.findall(r"`([a-z0-9]+(?:-[a-z0-9]+)*)`", section)} == {*KINDS}
