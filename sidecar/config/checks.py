@@ -83,18 +83,16 @@ def _default_results(reader: Reader, resolved: Resolved, memory: Memory) -> None
 def _redaction(reader: Reader, sidecar: Sidecar) -> None:
     if not (sidecar.redact.patterns or sidecar.redact.allow):
         return
-    import re2  # only who configures patterns pays for loading the engine
+    from exporter.redact import BadPatternError, compile_pattern  # only who configures patterns pays for the engine
 
-    options = re2.Options()
-    # The engine would otherwise print the pattern, which may itself be a secret, on the daemon's stderr.
-    options.log_errors = False
     for key, patterns in (("patterns", sidecar.redact.patterns), ("allow", sidecar.redact.allow)):
         for index, pattern in enumerate(patterns):
             try:
-                re2.compile(pattern, options)
-            except re2.error:
+                compile_pattern(pattern)
+            except BadPatternError as error:
+                # Never the pattern: it may itself be a secret.
                 hint = "use RE2 syntax: no look-around, no back-references"
-                reader.error(("sidecar", "redact", key, index), "bad_pattern", "not a valid pattern", hint)
+                reader.error(("sidecar", "redact", key, index), "bad_pattern", f"not usable: {error.reason}", hint)
 
 
 def _one_store_each(reader: Reader, resolved: Resolved) -> None:

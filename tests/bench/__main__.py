@@ -8,6 +8,7 @@ parts:
   unchanged   a sync that finds nothing to do
   exports     the first export of gigabytes of transcripts, and one that finds nothing to do
   freshness   from an edit to the search that finds it
+  redaction   megabytes a second without their secrets, and the text that takes longest
   search      a hybrid search at several sizes, against vec0, numpy and FTS5
   leaving     what scope, limits and citations cost a search
   memory      what the daemon and its worker take at these sizes
@@ -37,6 +38,7 @@ from tests.bench import (
     hosted,
     leaving,
     memory,
+    redaction,
     transcripts,
     unchanged,
 )
@@ -48,6 +50,7 @@ ALONE = {
     "unchanged": unchanged.run,
     "freshness": freshness.run,
     "leaving": leaving.run,
+    "redaction": redaction.run,
 }
 OF_A_SIZE = ("search", "memory", "beside")
 PARTS = (*ALONE, *OF_A_SIZE, "exports", "growth", "qmd")

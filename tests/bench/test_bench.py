@@ -18,6 +18,7 @@ from tests.bench import (
     growth,
     leaving,
     memory,
+    redaction,
     transcripts,
     unchanged,
 )
@@ -117,6 +118,13 @@ def test_all_hits_leave_with_their_sources_where_that_is_measured() -> None:
     left = leaving.measure(6, times=50)
     assert len(left.guarded.took_ms) == len(left.bare.took_ms) == 50
     assert left.ratio > 1
+
+
+def test_redaction_is_told_in_bytes_and_with_the_text_that_takes_longest(capsys: pytest.CaptureFixture[str]) -> None:
+    found = redaction.measure(size=20_000, hostile_size=2_000)
+    assert found.clean > found.slowest[0] > 0
+    redaction.report(found)
+    assert found.slowest[1] in capsys.readouterr().out
 
 
 def test_the_engine_is_measured_where_there_is_no_qmd(tmp_path: Path) -> None:

@@ -75,3 +75,17 @@ def test_a_number_of_results_that_another_key_decides_is_told_once(load_text: Lo
     (notice,) = load_text(f"{{agents: {{{search}, {agents}}}}}").notices
     assert (notice.code, notice.action) == ("no_effect", "set memory.qmd.limits.maxResults")
     assert load_text(f"{{memory: {{qmd: {{limits: {{maxResults: 9}}}}}}, agents: {{{search}}}}}").notices == ()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [("(?<=k)x", "invalid perl operator"), ("x(", "missing )"), ("x*", "it matches the empty text")],
+)
+@pytest.mark.parametrize("key", ["patterns", "allow"])
+def test_a_pattern_of_redaction_is_refused_with_its_line_and_the_reason(
+    refuse: Refuse, key: str, pattern: str, reason: str
+) -> None:
+    """The pattern itself is not repeated: it may be a secret."""
+    (finding,) = refuse(f"{{sidecar: {{redact: {{{key}: [\n'EMP-[0-9]+',\n'{pattern}']}}}}}}")
+    assert (finding.key, finding.line, finding.code) == (f"sidecar.redact.{key}[1]", 3, "bad_pattern")
+    assert finding.message == f"not usable: {reason}"
