@@ -81,6 +81,14 @@ class GetBody(Body):
     parent_session_key: SessionKeyText | None = None
 
 
+class TriggersBody(Body):
+    """`POST /v1/agents/{id}/triggers`. A message without words, such as a picture, brings nothing to mind."""
+
+    message: str
+    session_key: SessionKeyText | None = None
+    parent_session_key: SessionKeyText | None = None
+
+
 class SyncBody(Body):
     """`POST /v1/agents/{id}/sync`. `estimate` does nothing but say what would be embedded."""
 

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sidecar.gateway.bodies import Body, GetBody, SearchBody, SyncBody
+from sidecar.gateway.bodies import Body, GetBody, SearchBody, SyncBody, TriggersBody
 from sidecar.gateway.handlers import agents, memory, service
 from sidecar.gateway.view import DaemonView
 
@@ -40,6 +40,7 @@ OPERATIONS = (
     Operation("GET", "/v1/agents/{id}/env", agents.environment),
     Operation("POST", "/v1/agents/{id}/memory_search", memory.memory_search, SearchBody),
     Operation("POST", "/v1/agents/{id}/memory_get", memory.memory_get, GetBody),
+    Operation("POST", "/v1/agents/{id}/triggers", memory.triggers, TriggersBody),
     Operation("POST", "/v1/agents/{id}/sync", agents.sync, SyncBody),
 )
 

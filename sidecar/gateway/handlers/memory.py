@@ -11,10 +11,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sidecar.gateway.asked import agent_of, body_of
-from sidecar.gateway.bodies import GetBody, SearchBody, parse
+from sidecar.gateway.bodies import GetBody, SearchBody, TriggersBody, parse
 from sidecar.gateway.errors import Code, GatewayError, json_response
 from sidecar.gateway.view import DaemonView
 from sidecar.tools import reading, recall
+from sidecar.tools import triggers as recalling
 
 
 async def memory_search(daemon: DaemonView, request: Request) -> Response:
@@ -59,6 +60,19 @@ async def memory_get(daemon: DaemonView, request: Request) -> Response:
     with request.state.places.taken(), _reading_errors():
         reply = await reading.get(agent, asked, daemon.settings, daemon.files)
     return json_response(reply)
+
+
+async def triggers(daemon: DaemonView, request: Request) -> Response:
+    """Entries of the curated files that a message brings to mind."""
+    agent = agent_of(daemon, request)
+    body = parse(TriggersBody, await body_of(request))
+    asked = recalling.TriggersRequest(
+        message=body.message, session_key=body.session_key, parent_session_key=body.parent_session_key
+    )
+    with request.state.places.taken(), _reading_errors():
+        reply = await recalling.recall(agent, asked, daemon.files)
+    request.state.fields.update(agent=agent.id, results=len(reply["entries"]))
+    return json_response({**reply, "requestId": request.state.request_id})
 
 
 @contextmanager
