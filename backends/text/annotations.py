@@ -71,16 +71,25 @@ def triggers(lines: Sequence[str]) -> Iterator[Triggered]:
     phrases: dict[tuple[int, int], dict[str, None]] = {}
     for block, value in _said("trigger", prose):
         phrases.setdefault(block, {}).update((phrase.strip(), None) for phrase in _COMMA.split(value))
+    if not phrases:
+        return
+    shown = [line if row is _CODE else _plain(line) for line, row in zip(lines, prose, strict=True)]
     factors = [1.0] * (len(lines) + 1)
-    for said in importances(prose) if phrases else ():
+    for said in importances(prose):
         factors[said.first : said.last + 1] = [said.factor] * (said.last + 1 - said.first)
-    for (first, last), named in sorted(phrases.items()):
-        rows = range(first - 1, last)
-        shown = [lines[row] if prose[row] is _CODE else _plain(lines[row]) for row in rows]
-        filled = [at for at, line in enumerate(shown) if line.strip()]
-        if filled and (spoken := tuple(filter(None, named))):
-            kept = tuple(shown[filled[0] : filled[-1] + 1])
-            yield Triggered(first + filled[0], kept, spoken, factors[first])
+    for block, named in sorted(phrases.items()):
+        first, last = _filled(shown, *block)
+        if first <= last and (spoken := tuple(filter(None, named))):
+            yield Triggered(first, tuple(shown[first - 1 : last]), spoken, factors[block[0]])
+
+
+def _filled(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
+    """The same range of lines (1-based) without blank ones around it."""
+    while first <= last and not lines[first - 1].strip():
+        first += 1
+    while first <= last and not lines[last - 1].strip():
+        last -= 1
+    return first, last
 
 
 def _said(wanted: str, lines: Sequence[str]) -> Iterator[tuple[tuple[int, int], str]]:

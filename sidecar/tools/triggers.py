@@ -14,12 +14,11 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import accumulate, islice, takewhile
 from typing import Any, NamedTuple
 
 from backends.base import Notice
 from backends.corpus import Corpus, Located, open_regular, read_text, split_lines
-from backends.passages import MAX_FILE_BYTES
 from backends.text.annotations import Triggered, triggers
 from backends.text.graphemes import word_before
 from sidecar.agents import Agent
@@ -36,6 +35,8 @@ MAX_ENTRIES = 3
 MAX_CHARS = 1_800
 #: The least of a score before importance: importance orders, and makes nothing relevant.
 THRESHOLD = 0.65
+#: A larger file is a store, and nothing that somebody keeps in order.
+MAX_BYTES = 2**20
 #: So many entries of a file count, and so many phrases of them.
 MAX_ANNOTATED = 512
 MAX_PHRASES = 4_096
@@ -106,13 +107,13 @@ class _Identity(NamedTuple):
 
 
 def _identity(located: Located) -> _Identity:
-    """What tells one state of a file from the next. Raises `OSError`, `EFBIG` for what is too large to be memory."""
+    """What tells one state of a file from the next. Raises `OSError`, `EFBIG` for what is too large."""
     descriptor = open_regular(located)
     try:
         info = os.fstat(descriptor)
     finally:
         os.close(descriptor)
-    if info.st_size > MAX_FILE_BYTES:
+    if info.st_size > MAX_BYTES:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
     return _Identity(info.st_ino, info.st_size, info.st_mtime_ns)
 
@@ -120,7 +121,7 @@ def _identity(located: Located) -> _Identity:
 # Both files of 32 agents who speak at the same time.
 @lru_cache(maxsize=64)
 def _index(located: Located, _: _Identity) -> _Entries:
-    return _Entries(located.path, read_text(located, max_bytes=MAX_FILE_BYTES))
+    return _Entries(located.path, read_text(located, max_bytes=MAX_BYTES))
 
 
 class _Entries:
@@ -129,7 +130,7 @@ class _Entries:
     def __init__(self, path: str, text: str) -> None:
         self._path = path
         self._entries = list(islice(triggers(split_lines(text)), MAX_ANNOTATED))
-        self._subjects = [subject("\n".join(entry.lines)) for entry in self._entries]
+        self._subjects = [subject("\n".join(_fitting(entry.lines, MAX_CHARS, alone=True))) for entry in self._entries]
         spoken = (
             (number, phrase)
             for number, entry in enumerate(self._entries)
@@ -184,15 +185,11 @@ def _overlap(one: Recalled, other: Recalled) -> bool:
 
 
 def _fitting(lines: tuple[str, ...], room: int, *, alone: bool) -> list[str]:
-    """The first lines that fit into `room`. A line that would fill it `alone` is cut at a word."""
-    fitting: list[str] = []
-    for line in lines:
-        room -= len(line) + bool(fitting)
-        if room < 0:
-            break
-        fitting.append(line)
+    """The first lines that fit into `room` code points; of a line that could fill it `alone`, the first words."""
+    ends = accumulate(lines, lambda end, line: end + 1 + len(line), initial=-1)
+    fitting = list(lines[: sum(1 for _ in takewhile(lambda end: end <= room, ends)) - 1])
     if not fitting and alone:
-        return [lines[0][: word_before(lines[0], MAX_CHARS)]]
+        return [lines[0][: word_before(lines[0], room)]]
     while fitting and not fitting[-1].strip():
         fitting.pop()
     return fitting

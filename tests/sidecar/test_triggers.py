@@ -17,7 +17,7 @@ from sidecar.agents import Agent
 from sidecar.config import load
 from sidecar.config.roots import resolve_corpus
 from sidecar.tools.reading import locate, read
-from sidecar.tools.triggers import MAX_ANNOTATED, MAX_CHARS, TriggersRequest, recall, recalled_by
+from sidecar.tools.triggers import MAX_ANNOTATED, MAX_BYTES, MAX_CHARS, TriggersRequest, recall, recalled_by
 from tests.running import Running, running
 
 DIRECT = "agent:main:telegram:direct:1"
@@ -281,7 +281,7 @@ def test_a_disabled_memory_says_so(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_read_is_told_and_does_not_hide_the_other(home: Home) -> None:
     """Here for its size; permissions bind no test that runs as root."""
-    os.truncate(home.write("a <!-- trigger: boat -->\n"), 9 * 2**20)
+    os.truncate(home.write("a <!-- trigger: boat -->\n"), MAX_BYTES + 1)
     home.write("b <!-- trigger: boat -->\n", "USER.md")
     reply = home.reply("boat")
     assert [entry["text"] for entry in reply["entries"]] == ["b"]
