@@ -84,10 +84,12 @@ class Message:
     def __init__(self, text: str) -> None:
         text = text[: word_before(text, MAX_QUERY_CHARS)]
         words = list(pieces(normalize(text)))
-        self.keys = frozenset(index_terms(text))
+        joined = _joined(words)
+        runs = (word for word in words if is_dense(word[0]))
+        self.keys = frozenset(chain(joined.split(" "), chain.from_iterable(map(index_terms, runs))))
         self.subject = subject(text)
         self._words = frozenset(words)
-        self._line = f" {_joined(words)} "
+        self._line = f" {joined} "
 
     def holds(self, spelled: str) -> bool:
         """Whether words stand in the message, and no character of it is torn to find them."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import against_qmd, beside_a_build, building, engine, freshness, growth, memory, unchanged
+from tests.bench import against_qmd, beside_a_build, building, engine, freshness, growth, memory, triggers, unchanged
 from tests.bench.__main__ import main
 from tests.bench.conversation import corpus
 from tests.bench.indexed import Indexed, indexed
@@ -97,6 +97,12 @@ def test_a_sync_of_unchanged_notes_opens_none() -> None:
 def test_an_edit_is_counted_before_it_is_found() -> None:
     fresh = freshness.measure(notes=30, edits=1)
     assert fresh.counted.p50 < fresh.found.p50
+
+
+def test_every_message_brings_something_to_mind() -> None:
+    found = triggers.measure(annotated=20, times=3)
+    assert found.recalled == len(found.asked.took_ms) == 3
+    assert {len(took.took_ms) for took in found.inside.values()} == {3}
 
 
 def test_the_engine_is_measured_where_there_is_no_qmd(tmp_path: Path) -> None:
