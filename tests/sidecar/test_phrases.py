@@ -132,7 +132,7 @@ def test_every_message_can_be_compared(message: str) -> None:
 def test_a_word_that_a_message_is_cut_in_is_not_found() -> None:
     """The beginning of a long message counts, in whole words."""
     assert strength("start", "x " * 1995 + "starting") > 0
-    assert strength("start", "x " * 1997 + "start" + "led" * 10) == 0.0
+    assert strength("start", "x " * 1997 + " startled") == 0.0
 
 
 def test_of_many_phrases_those_are_found_that_are_spoken_of() -> None:

@@ -191,6 +191,15 @@ def test_three_entries_at_most_and_ties_by_file_and_line(home: Home) -> None:
     assert home.texts("boat") == home.texts("boat") == ["- a", "- b", "- u"]
 
 
+def test_of_equally_strong_phrases_the_first_is_named(home: Home) -> None:
+    """As its author ordered them."""
+    home.write("a <!-- trigger: ferry, boat, trip to Corvo -->\n")
+    assert [home.entries(message)[0]["trigger"] for message in ("boat, ferry", "boat trip to Corvo")] == [
+        "ferry",
+        "trip to Corvo",
+    ]
+
+
 def test_no_line_is_given_twice(home: Home) -> None:
     """A section and an item in it: the better one."""
     home.write("# Trips <!-- trigger: trips -->\n- Corvo <!-- trigger: ferry to Corvo -->\n\n# Else\n")
@@ -211,6 +220,13 @@ def test_all_texts_together_have_a_limit_and_end_with_whole_lines(home: Home) ->
         (11, 11, None),
     ]
     assert sum(len(entry["text"]) for entry in entries) <= MAX_CHARS
+
+
+def test_a_part_of_an_entry_does_not_end_with_a_blank_line(home: Home) -> None:
+    """Its last line is one that says something."""
+    home.write(f"# Boats <!-- trigger: boat -->\n\nfast\n\n{'x' * MAX_CHARS}\n")
+    (entry,) = home.entries("boat")
+    assert (entry["text"], entry["endLine"], entry["partial"]) == ("# Boats\n\nfast", 3, True)
 
 
 def test_an_entry_without_room_for_a_line_is_left_out(home: Home) -> None:
