@@ -106,6 +106,14 @@ class ExplainBody(Body):
     parent_session_key: SessionKeyText | None = None
 
 
+class TriggersBody(Body):
+    """`POST /v1/agents/{id}/triggers`. A message without words, such as a picture, brings nothing to mind."""
+
+    message: str
+    session_key: SessionKeyText | None = None
+    parent_session_key: SessionKeyText | None = None
+
+
 Count = Annotated[int, Field(ge=0, le=2**53)]
 
 

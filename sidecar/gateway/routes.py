@@ -21,6 +21,7 @@ from sidecar.gateway.bodies import (
     SearchBody,
     SessionStartBody,
     SyncBody,
+    TriggersBody,
 )
 from sidecar.gateway.handlers import agents, flush, memory, scope, service, sessions
 from sidecar.gateway.view import DaemonView
@@ -53,6 +54,7 @@ OPERATIONS = (
     Operation("POST", "/v1/agents/{id}/session_start", memory.session_start, SessionStartBody),
     Operation("POST", "/v1/agents/{id}/memory_flush", flush.memory_flush, FlushBody),
     Operation("POST", "/v1/agents/{id}/memory_flush/result", flush.result, FlushResultBody),
+    Operation("POST", "/v1/agents/{id}/triggers", memory.triggers, TriggersBody),
     Operation("POST", "/v1/agents/{id}/sync", agents.sync, SyncBody),
     Operation("POST", "/v1/scope/explain", scope.explain, ExplainBody),
     Operation("POST", "/v1/agents/{id}/export", sessions.export, ExportBody),

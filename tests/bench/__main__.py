@@ -9,6 +9,7 @@ parts:
   exports     the first export of gigabytes of transcripts, and one that finds nothing to do
   freshness   from an edit to the search that finds it
   redaction   megabytes a second without their secrets, and the text that takes longest
+  triggers    a message against the phrases of the curated notes
   search      a hybrid search at several sizes, against vec0, numpy and FTS5
   leaving     what scope, limits and citations cost a search
   memory      what the daemon and its worker take at these sizes
@@ -40,6 +41,7 @@ from tests.bench import (
     memory,
     redaction,
     transcripts,
+    triggers,
     unchanged,
 )
 from tests.bench.indexed import Indexed, indexed
@@ -51,6 +53,7 @@ ALONE = {
     "freshness": freshness.run,
     "leaving": leaving.run,
     "redaction": redaction.run,
+    "triggers": triggers.run,
 }
 OF_A_SIZE = ("search", "memory", "beside")
 PARTS = (*ALONE, *OF_A_SIZE, "exports", "growth", "qmd")

@@ -20,6 +20,7 @@ from tests.bench import (
     memory,
     redaction,
     transcripts,
+    triggers,
     unchanged,
 )
 from tests.bench.__main__ import main
@@ -125,6 +126,12 @@ def test_redaction_is_told_in_bytes_and_with_the_text_that_takes_longest(capsys:
     assert found.clean > found.slowest[0] > 0
     redaction.report(found)
     assert found.slowest[1] in capsys.readouterr().out
+
+
+def test_every_message_brings_something_to_mind() -> None:
+    found = triggers.measure(annotated=20, times=3)
+    assert found.recalled == len(found.asked.took_ms) == 3
+    assert {len(took.took_ms) for took in found.inside.values()} == {3}
 
 
 def test_the_engine_is_measured_where_there_is_no_qmd(tmp_path: Path) -> None:

@@ -10,11 +10,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sidecar.gateway.asked import agent_of, body_of
-from sidecar.gateway.bodies import GetBody, SearchBody, SessionStartBody, parse
+from sidecar.gateway.bodies import GetBody, SearchBody, SessionStartBody, TriggersBody, parse
 from sidecar.gateway.errors import Code, GatewayError, json_response, slow_disk
 from sidecar.gateway.view import DaemonView
 from sidecar.tools import reading, recall
 from sidecar.tools import session_start as starting
+from sidecar.tools import triggers as recalling
 from sidecar.tools.paths import PathNotAllowedError
 
 
@@ -69,6 +70,19 @@ async def session_start(daemon: DaemonView, request: Request) -> Response:
     with request.state.places.taken(), _reading_errors():
         reply = await starting.start(agent, body.session_key, body.parent_session_key, daemon.settings, daemon.files)
     return json_response(reply)
+
+
+async def triggers(daemon: DaemonView, request: Request) -> Response:
+    """Entries of the curated files that a message brings to mind."""
+    agent = agent_of(daemon, request)
+    body = parse(TriggersBody, await body_of(request))
+    asked = recalling.TriggersRequest(
+        message=body.message, session_key=body.session_key, parent_session_key=body.parent_session_key
+    )
+    with request.state.places.taken(), _reading_errors():
+        reply = await recalling.recall(agent, asked, daemon.files)
+    request.state.fields.update(agent=agent.id, results=len(reply["entries"]))
+    return json_response({**reply, "requestId": request.state.request_id})
 
 
 @contextmanager
