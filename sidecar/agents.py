@@ -24,9 +24,9 @@ from backends.builtin import Embedded
 from backends.corpus import Corpus, Kind
 from scope import Policy
 from sidecar.config import AgentSettings
+from sidecar.denials import Denials
 from sidecar.sessions.exporting import Exports
 from sidecar.shapes import error_json, fallback_json, notice_json, pending_json, report_json
-from sidecar.tools.denials import Denials
 from sidecar.watching import Unindexed
 
 log = logging.getLogger(__name__)

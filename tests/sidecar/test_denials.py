@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sidecar.tools.denials import MOST_KINDS, PAUSE_S, Denials
+from sidecar.denials import MOST_KINDS, PAUSE_S, Denials
 
 
 class Clock:
