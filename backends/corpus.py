@@ -10,6 +10,7 @@ import errno
 import os
 import re
 import stat
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -206,6 +207,24 @@ class Corpus:
                     yield root, found
 
 
+class Owners:
+    """Says which root a file belongs to. Looks at the disk, where roots may be links; not for the event loop."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._bases = [(root, os.path.realpath(root.path) + os.sep) for root in corpus.roots]
+
+    def of(self, place: Located) -> Located:
+        """The same file under the first root that covers it: nested roots must not show one file twice."""
+        own = next(base for root, base in self._bases if root is place.root)
+        file = own + place.relative
+        for root, base in self._bases:
+            if root is place.root:
+                return place
+            if file.startswith(base) and root.holds(file[len(base) :]):
+                return Located(root, file[len(base) :])
+        return place
+
+
 def is_plain(relative: str) -> bool:
     """Whether a path is relative, `/`-separated, real text and free of anything that could climb or surprise."""
     return _PLAIN.fullmatch(relative) is not None
@@ -283,28 +302,50 @@ def mtime_ns(info: os.stat_result) -> int:
 _EARLIEST_NS, _LATEST_NS = -(2**63), 2**63 - 1
 
 
-def open_regular(located: Located) -> int:
+_READING = os.O_RDONLY | os.O_CLOEXEC
+_INSIDE = _READING | os.O_NOFOLLOW
+# Opening a pipe waits for a writer for ever without O_NONBLOCK, and a terminal could become the daemon's own.
+_FILE = _INSIDE | os.O_NONBLOCK | os.O_NOCTTY
+
+
+def open_regular(located: Located, *, exact: bool = False) -> int:
     """Open a file of the corpus for reading and return its descriptor.
 
     No link inside the root is followed at any level and only a regular file is opened: every component is
-    opened relative to the one before, so what was checked is what is read. Raises `OSError`
-    (`FileNotFoundError` for a missing file, `ELOOP` or `ENOTDIR` for a link, `ENXIO` for what is no regular file).
+    opened relative to the one before, so what was checked is what is read. With `exact`, for names that did not come
+    from a listing, other spellings of a name are missing on every disk. Raises `OSError` (`FileNotFoundError` for a
+    missing file, `ELOOP` or `ENOTDIR` for a link, `ENXIO` for what is no regular file).
     """
-    parts = located.relative.split("/")
-    folder = os.open(located.root.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    *folders, name = located.relative.split("/")
+    folder = os.open(located.root.path, _READING | os.O_DIRECTORY)
     try:
-        for part in parts[:-1]:
-            inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        for part in folders:
+            inner = _open_inside(folder, part, _INSIDE | os.O_DIRECTORY, exact=exact)
             os.close(folder)
             folder = inner
-        # O_NONBLOCK: opening a fifo for reading would otherwise wait for a writer for ever.
-        descriptor = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+        descriptor = _open_inside(folder, name, _FILE, exact=exact)
     finally:
         os.close(folder)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.ENXIO, "not a regular file")
     return descriptor
+
+
+def _open_inside(folder: int, name: str, flags: int, *, exact: bool) -> int:
+    if exact and not is_spelled_so(folder, name):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    return os.open(name, flags, dir_fd=folder)
+
+
+def is_spelled_so(folder: int, name: str) -> bool:
+    """Whether a folder (its descriptor) that opens `name` may hold it under this very name.
+
+    Many disks take `NOTE.md` for `note.md`, or one Unicode form for the other: under such a name a file would escape
+    what is decided by names. The folder is listed only when another spelling opens as well.
+    """
+    others = {name.swapcase(), unicodedata.normalize("NFC", name), unicodedata.normalize("NFD", name)} - {name}
+    return not any(os.access(other, os.F_OK, dir_fd=folder) for other in others) or name in os.listdir(folder)
 
 
 def read_text(located: Located, *, max_bytes: int) -> str:

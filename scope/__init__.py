@@ -1,8 +1,9 @@
 """Who may read what: session keys, rules, decisions."""
 
 from scope.decision import Decision, Explanation, RuleReport, decide, explain
+from scope.idle import IdleRule, idle_rules
 from scope.rules import DEFAULT_POLICY, Action, Policy, Rule
-from scope.session_key import ChatType, Kind, SessionKey, parse
+from scope.session_key import ChatType, Kind, SessionKey, fold, parse
 
 __all__ = [
     "DEFAULT_POLICY",
@@ -10,6 +11,7 @@ __all__ = [
     "ChatType",
     "Decision",
     "Explanation",
+    "IdleRule",
     "Kind",
     "Policy",
     "Rule",
@@ -17,5 +19,7 @@ __all__ = [
     "SessionKey",
     "decide",
     "explain",
+    "fold",
+    "idle_rules",
     "parse",
 ]

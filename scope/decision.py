@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final, get_args
 
 from scope.rules import Action, Policy
-from scope.session_key import ChatType, Kind, SessionKey, parse
+from scope.session_key import ChatType, Kind, SessionKey, fold, parse
 
 FOREIGN_KEY: Final = "key of another agent"
 
@@ -60,7 +60,7 @@ def explain(
     rules = _report(policy, key, agent_id)
     if refusal := _refusal(key, agent_id):
         return Explanation(_answer(key, refusal, allowed=False), key, rules)
-    if key.kind == "cli" and key.agent_id is not None:
+    if key.kind == "cli":
         return Explanation(_answer(key, "operator at the command line", allowed=True), key, rules)
     if key.kind == "subagent":
         return _explain_subagent(policy, key, rules, agent_id, parent_session_key)
@@ -77,8 +77,11 @@ def _report(policy: Policy, key: SessionKey, agent_id: str) -> tuple[RuleReport,
 
 def _refusal(key: SessionKey, agent_id: str) -> str:
     """Why no rule is even asked; empty when the rules may decide."""
-    if key.agent_id is not None and key.agent_id != agent_id.lower():
+    if key.agent_id is not None and key.agent_id != fold(agent_id):
         return FOREIGN_KEY
+    # The operator is let in whatever the rules say, so the key must say in full that it is the operator.
+    if key.kind == "cli" and key.agent_id is None:
+        return "command line without an agent"
     return key.problem
 
 

@@ -5,11 +5,12 @@ Any matching deny wins, then any matching allow, then the default; a missing def
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Final, Literal, get_args
 
-from scope.session_key import CHAT_MARKERS, Kind, SessionKey
+from scope.session_key import CHAT_MARKERS, Kind, SessionKey, fold
 
 # In order of strength: a matching deny beats a matching allow.
 Action = Literal["deny", "allow"]
@@ -27,8 +28,8 @@ _SPELLED: Final = {
 class Rule:
     """One rule; a condition that is None is not tested, and a rule without conditions matches every key.
 
-    Text is normalised on the way in: trimmed, lower-case, `dm` to `direct`. Raises ValueError for an unknown action,
-    chat type or kind and for a blank condition, which would silently match everything or nothing.
+    Text is normalised on the way in: NFKC, trimmed, lower-case, `dm` to `direct`. Raises ValueError for an unknown
+    action, chat type or kind and for a blank condition, which would silently match everything or nothing.
     """
 
     action: Action
@@ -83,7 +84,8 @@ class Policy:
 
 
 def _normal(name: str, value: str) -> str:
-    text = value.strip().lower()
+    # Valid keys are NFKC; a rule typed in another form would quietly match nothing.
+    text = fold(unicodedata.normalize("NFKC", value).strip())
     if not text:
         raise ValueError(f"{_SPELLED.get(name, name)} is blank: give it a value or leave it out")
     return text
@@ -102,8 +104,8 @@ def _has_prefix(key: SessionKey, prefix: str, agent_id: str) -> bool:
 
 def _has_raw_prefix(key: SessionKey, prefix: str, agent_id: str) -> bool:
     # A gateway may leave `agent:<id>:` out; that must not step around a rule that names the agent.
-    whole = f"agent:{key.agent_id or agent_id.lower()}:{key.normalized}"
-    return key.raw.lower().startswith(prefix) or whole.startswith(prefix)
+    whole = f"agent:{key.agent_id or fold(agent_id)}:{key.normalized}"
+    return fold(key.raw).startswith(prefix) or whole.startswith(prefix)
 
 
 DEFAULT_POLICY: Final = Policy(default="deny", rules=(Rule("allow", chat_type="direct"),))

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 ChatType = Literal["direct", "group", "channel"]
 Kind = Literal[
@@ -34,11 +34,26 @@ _OWNER_HEADS: Final[dict[str, Kind]] = {
     "cli": "cli",
 }
 _BARE_HEADS: Final = frozenset({"main", "global"})
-_MAIN_TAILS: Final = frozenset({"thread", "topic", "heartbeat"})
+_MAIN_TAILS: Final = frozenset({"thread", "topic"})
+
+CHAT_TYPE_OF: Final[dict[str, ChatType | None]] = {
+    **dict.fromkeys(get_args(Kind), None),
+    **dict.fromkeys(_OWNER_HEADS.values(), "direct"),
+    **{kind: kind for kind in get_args(ChatType)},
+}
+"""The chat type of every kind of session; None where the kind has none."""
+
+#: First parts that are structure and so never the name of a chat program.
+RESERVED_HEADS: Final = frozenset({"agent", "subagent", *_OWNER_HEADS, *CHAT_MARKERS})
 
 # `<channel>:<account>:<type>:<peer>` is the deepest place where a chat type may stand.
 _DEEPEST_MARKER: Final = 2
-_CHANNEL_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]*")
+CHANNEL_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]*")
+
+# Fillers, joiners, variation selectors and the blank Braille cell: `str.isprintable` lets them through.
+_INVISIBLE: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +78,6 @@ class SessionKey:
 @dataclass(frozen=True, slots=True)
 class _Shape:
     kind: Kind
-    chat_type: ChatType | None = None
     channel: str | None = None
 
 
@@ -77,13 +91,22 @@ def parse(key: str | None) -> SessionKey:
     agent_id = None
     try:
         _check_text(raw)
-        agent_id, rest = _split_agent(raw.lower().split(":"))
+        agent_id, rest = _split_agent(fold(raw).split(":"))
         shape = _shape(rest)
     except _MalformedError as error:
         return SessionKey(raw, "", agent_id, None, None, "unknown", valid=False, problem=str(error))
-    return SessionKey(
-        raw, ":".join(rest), agent_id, shape.channel, shape.chat_type, shape.kind, valid=True, problem=""
-    )  # fmt: skip
+    chat_type = CHAT_TYPE_OF[shape.kind]
+    return SessionKey(raw, ":".join(rest), agent_id, shape.channel, chat_type, shape.kind, valid=True, problem="")
+
+
+def fold(text: str) -> str:
+    """The text in lower case, the same letter everywhere: `str.lower` writes a Greek sigma by what follows it."""
+    return text.lower().replace("ς", "σ")
+
+
+def has_hidden_text(text: str) -> bool:
+    """Whether the text holds blanks, control characters or characters that no reader sees."""
+    return not text.isprintable() or " " in text or _INVISIBLE.search(text) is not None
 
 
 def _check_text(raw: str) -> None:
@@ -91,7 +114,7 @@ def _check_text(raw: str) -> None:
         raise _MalformedError("key missing")
     if len(raw) > MAX_KEY_CHARS:
         raise _MalformedError(f"key malformed: longer than {MAX_KEY_CHARS} characters")
-    if not raw.isprintable() or any(char.isspace() for char in raw):
+    if has_hidden_text(raw):
         raise _MalformedError("key malformed: blank or invisible characters")
     # A full-width colon or letter looks like structure and is none.
     if not unicodedata.is_normalized("NFKC", raw):
@@ -117,18 +140,22 @@ def _shape(rest: list[str]) -> _Shape:
     # Wherever it stands, `subagent` means that somebody else's session decides.
     if "subagent" in rest:
         return _Shape("subagent")
-    head, tail = rest[0], rest[1:]
-    if head in _BARE_HEADS and tail:
-        return _tail_of_main(tail)
-    if head in _OWNER_HEADS:
-        return _Shape(_OWNER_HEADS[head], "direct")
-    return _chat(rest) or _unknown(rest)
+    head = rest[0]
+    if head not in _OWNER_HEADS:
+        return _chat(rest) or _unknown(rest)
+    # `hook:discord:channel:9` may be a hook, or a room that a hook speaks in.
+    if any(CHAT_MARKERS.get(part, "direct") != "direct" for part in rest[1:-1]):
+        raise _MalformedError("key ambiguous: a group or channel inside a session of the owner")
+    return _Shape(_kind_of_main(rest[1:]) if head in _BARE_HEADS else _OWNER_HEADS[head])
 
 
-def _tail_of_main(tail: Sequence[str]) -> _Shape:
-    if tail[0] not in _MAIN_TAILS:
+def _kind_of_main(tail: Sequence[str]) -> Kind:
+    """`main[:thread|topic:<id>][:heartbeat]`."""
+    is_heartbeat = tail[-1:] == ["heartbeat"]
+    thread = tail[:-1] if is_heartbeat else tail
+    if thread and (thread[0] not in _MAIN_TAILS or len(thread) == 1):
         raise _MalformedError("key malformed: a main session with an unknown part")
-    return _Shape("heartbeat" if "heartbeat" in tail else "main", "direct")
+    return "heartbeat" if is_heartbeat else "main"
 
 
 def _chat(rest: list[str]) -> _Shape | None:
@@ -144,10 +171,9 @@ def _chat(rest: list[str]) -> _Shape | None:
     if place == len(rest) - 1:
         raise _MalformedError("key malformed: a chat type without a peer")
     channel = rest[0] if place else None
-    if channel and not _CHANNEL_NAME.fullmatch(channel):
+    if channel and not CHANNEL_NAME.fullmatch(channel):
         raise _MalformedError("key malformed: not a channel name")
-    chat_type = CHAT_MARKERS[rest[place]]
-    return _Shape(chat_type, chat_type, channel)
+    return _Shape(CHAT_MARKERS[rest[place]], channel)
 
 
 def _unknown(rest: list[str]) -> _Shape:

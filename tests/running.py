@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import psutil
@@ -59,6 +60,18 @@ def until(condition: Callable[[], Any], *, deadline_s: float = 30.0, what: str =
         if time.monotonic() > give_up_at:
             raise AssertionError(f"{what or condition} did not come within {deadline_s} s")
         time.sleep(0.02)
+
+
+@contextmanager
+def alongside(work: Callable[[], None], over: Event) -> Iterator[None]:
+    """Work that a second thread goes on with until it is over."""
+    thread = Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def processes_of(marker: str) -> list[psutil.Process]:

@@ -1,4 +1,8 @@
-"""How much a note's author thinks a fact matters: `<!-- importance: 8 -->`, and which lines that is said of."""
+"""What a note's author says of a fact in a comment, and of which lines it is said.
+
+`<!-- importance: 8 -->` tells how much the fact matters, `<!-- trigger: a, b -->` the phrases that bring it to mind.
+An annotation stands on one line; one inside backticks is an example of itself.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-_IMPORTANCE = re.compile(r"<!--\s*importance:\s*(\d{1,2})\s*-->", re.IGNORECASE)
-_COMMENT = re.compile(r"<!--.*?-->")
+# Ends at the next beginning of a comment: a line full of those that are never closed is looked at once.
+_COMMENT = re.compile(r" ?(?<!`)<!--((?:[^-<]|-(?!->)|<(?!!--))*+)-->")
+_NAMES = frozenset({"importance", "trigger", "project"})
+_COMMA = re.compile("[,\uff0c\u3001\u060c]")
 _HEADING = re.compile(r"\s{0,3}(#{1,6})(\s|$)")
 _ITEM = re.compile(r"(\s*)([-*+]|\d{1,9}[.)])\s")
+_FENCE = re.compile(r"\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)?(`{3,}(?=[^`]*$)|~{3,})")
+#: Stands for a line of code: no heading, no item, no blank line and no annotation, whatever the code looks like.
+_CODE = "`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +27,20 @@ class Importance:
 
     first: int
     last: int
+    factor: float
+
+
+@dataclass(frozen=True, slots=True)
+class Triggered:
+    """An entry that `phrases` bring to mind.
+
+    `lines` are those from line `first` (1-based) on, without annotations; neither the first nor the last is blank.
+    `factor` is the importance that is said of it.
+    """
+
+    first: int
+    lines: tuple[str, ...]
+    phrases: tuple[str, ...]
     factor: float
 
 
@@ -31,15 +54,85 @@ def importances(lines: Sequence[str]) -> Iterator[Importance]:
 
     The first of several that say something of the same lines counts.
     """
-    blocks = _Blocks(lines)
     said: dict[tuple[int, int], float] = {}
-    for at, line in enumerate(lines):
-        match = _IMPORTANCE.search(line)
-        if match and (factor := factor_of(int(match[1]))) != 1.0:
-            first, last = blocks.around(_subject(lines, at))
-            said.setdefault((min(first, at) + 1, max(last, at) + 1), factor)
+    for block, value in _said("importance", lines):
+        if value.isdecimal() and len(value) <= 2 and (factor := factor_of(int(value))) != 1.0:
+            said.setdefault(block, factor)
     for first, last in sorted(said, key=lambda block: block[0] - block[1]):
         yield Importance(first, last, said[first, last])
+
+
+def triggers(lines: Sequence[str]) -> Iterator[Triggered]:
+    """The entries of a whole text that have phrases, in order of their first lines. Code in fences says nothing.
+
+    An entry has all phrases of its lines, each once; one without words of its own is none.
+    """
+    prose = _without_code(lines)
+    phrases: dict[tuple[int, int], dict[str, None]] = {}
+    for block, value in _said("trigger", prose):
+        phrases.setdefault(block, {}).update((phrase.strip(), None) for phrase in _COMMA.split(value))
+    if not phrases:
+        return
+    shown = [line if row is _CODE else _plain(line) for line, row in zip(lines, prose, strict=True)]
+    factors = [1.0] * (len(lines) + 1)
+    for said in importances(prose):
+        factors[said.first : said.last + 1] = [said.factor] * (said.last + 1 - said.first)
+    for block, named in sorted(phrases.items()):
+        first, last = _filled(shown, *block)
+        if first <= last and (spoken := tuple(filter(None, named))):
+            yield Triggered(first, tuple(shown[first - 1 : last]), spoken, factors[block[0]])
+
+
+def _filled(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
+    """The same range of lines (1-based) without blank ones around it."""
+    while first <= last and not lines[first - 1].strip():
+        first += 1
+    while first <= last and not lines[last - 1].strip():
+        last -= 1
+    return first, last
+
+
+def _said(wanted: str, lines: Sequence[str]) -> Iterator[tuple[tuple[int, int], str]]:
+    """What every annotation of that name says, with the first and last line (1-based) of which it is said."""
+    blocks = _Blocks(lines)
+    for at, line in enumerate(lines):
+        for comment in _COMMENT.finditer(line) if "<!--" in line else ():
+            name, value = _parts(comment)
+            if name == wanted:
+                first, last = blocks.around(_subject(lines, at))
+                yield (min(first, at) + 1, max(last, at) + 1), value
+
+
+def _parts(comment: re.Match[str]) -> tuple[str, str]:
+    name, _, value = comment[1].partition(":")
+    return name.strip().lower(), value.strip()
+
+
+def _plain(line: str) -> str:
+    """A line as people read it. Comments of other kinds are their author's."""
+    if "<!--" not in line:
+        return line
+    return _COMMENT.sub(lambda comment: "" if _parts(comment)[0] in _NAMES else comment[0], line).rstrip()
+
+
+def _without_code(lines: Sequence[str]) -> list[str]:
+    """The same lines, with `_CODE` for each inside a fence. A fence that is not closed goes on to the end."""
+    prose: list[str] = []
+    fence = ""
+    for line in lines:
+        if not fence:
+            fence = opening[1] if (opening := _FENCE.match(line)) else ""
+        elif _closes(line.strip(), fence):
+            fence = ""
+        else:
+            prose.append(_CODE)
+            continue
+        prose.append(line)
+    return prose
+
+
+def _closes(text: str, fence: str) -> bool:
+    return text.startswith(fence) and not text.strip(fence[0])
 
 
 class _Blocks:
@@ -83,8 +176,8 @@ def _block(lines: Sequence[str], at: int) -> tuple[int, int]:
     first = last = at
     while first > 0 and _continues(lines[first - 1]):
         first -= 1
-    if first > 0 and _ITEM.match(lines[first - 1]):
-        return first - 1, _item_end(lines, first - 1, 0)
+    if first > 0 and (item := _ITEM.match(lines[first - 1])):
+        return first - 1, _item_end(lines, first - 1, len(item[1]))
     while last + 1 < len(lines) and _continues(lines[last + 1]):
         last += 1
     return first, last

@@ -74,16 +74,17 @@ def reading_exit(reply: Mapping[str, Any]) -> Exit:
         return Exit.DENIED
     if reply.get("disabled"):
         return Exit.UNAVAILABLE
-    return Exit.OK if reply.get("text") or reply.get("media") else Exit.FAILURE
+    return Exit.OK if reply.get("lines") or reply.get("media") else Exit.FAILURE
 
 
 def show(reply: Mapping[str, Any], command: str) -> None:
     """Print the lines as they are; on a terminal, without what it would obey. Why there are none goes to talk."""
-    text = str(reply.get("text") or "")
-    if text:
-        text = printable(text) if sys.stdout.isatty() else text
-        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+    if reply.get("lines"):
+        text = str(reply.get("text"))
+        sys.stdout.write(f"{printable(text) if sys.stdout.isatty() else text}\n")
         sys.stdout.flush()
+        if reply.get("partial"):
+            say(f"line {reply.get('from')} is too long to be shown: its rest stands in the file alone")
         if reply.get("nextFrom"):
             following = f"{reply.get('path')}:{reply['nextFrom']}"
             say(f"more: {command} {shlex.quote(following)}")

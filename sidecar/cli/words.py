@@ -23,7 +23,7 @@ REASONS = {
 _PHASES = {"waiting": "waits for another index", "calibration": "measuring the vectors"}
 
 _OUTCOMES = {
-    "hits": "Found.",
+    "hits": "Found, but nothing of it fits the character limit.",
     "no_match": "Nothing relevant: everything was searched.",
     "partial": "Nothing found yet: a part of the search missed its deadline. Try again, or raise --timeout-ms.",
     "disabled": "Memory search is turned off in the configuration.",
@@ -47,10 +47,10 @@ def outcome(reply: Mapping[str, Any]) -> str:
 
 
 def denial(denied: Any) -> str:
-    """Which rule denied which kind of chat."""
+    """Which rule denied which kind of chat, and where the others are to be seen."""
     facts = denied if isinstance(denied, Mapping) else {}
     chat = " ".join(str(facts[key]) for key in ("channel", "chatType") if facts.get(key)) or "this session"
-    return f"{chat} (rule: {facts.get('rule', 'default')})"
+    return f"{chat} (rule: {facts.get('rule', 'default')}). Every rule: qmd-sidecar scope explain"
 
 
 def fallback(given: Any) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from scope import fold
 from sidecar import places
 from sidecar.config.agent_names import folder_name
 from sidecar.config.json5 import KeyPath
@@ -57,7 +58,7 @@ def _is_taken(name: str, at: KeyPath, places: Mapping[str, tuple[KeyPath, ...]])
     """Whether the id is another agent's. The same id in `list` and in `entries` is one agent in two spellings."""
     if name in places:
         return at[1] == places[name][-1][1]
-    return name.lower() in {other.lower() for other in places}
+    return fold(name) in {fold(other) for other in places}
 
 
 def _entries(reader: Reader) -> list[tuple[KeyPath, Any]]:
@@ -75,6 +76,8 @@ def _entries(reader: Reader) -> list[tuple[KeyPath, Any]]:
 def _id_problem(name: Any) -> str:
     if not isinstance(name, str):
         return "an agent needs an id, which is a text"
+    if ":" in name:
+        return "an agent id must not hold a colon: in a session key it would end there, in the name of another agent"
     try:
         folder_name(name)
     except ValueError as error:
@@ -126,6 +129,7 @@ def _agent(
         compaction=build(Compaction, layers["compaction"].merged()),
         index_path=expand(store, environ, base=state_dir / "memory"),
         state_dir=state_dir / "agents" / folder,
+        off_by="" if search.enabled else "memorySearch.enabled",
     )
 
 

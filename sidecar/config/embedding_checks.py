@@ -13,7 +13,7 @@ from sidecar.config.errors import Finding, Severity
 from sidecar.config.json5 import KeyPath
 from sidecar.config.schema import Provider
 from sidecar.config.search import Remote
-from sidecar.config.sendable import address_problem, is_header_name, is_header_text, is_in_clear
+from sidecar.config.sendable import address_problem, is_framing, is_header_name, is_header_text, is_in_clear
 from sidecar.config.settings import AgentSettings, Settings
 
 
@@ -138,6 +138,9 @@ class _Checks:
         for name, value in block.headers.items():
             if not is_header_name(name):
                 self._error((*at, "headers"), "bad_value", "a header has no valid name", "use letters, digits and -")
+            elif is_framing(name):
+                message = "the header belongs to the connection, and a value of your own would break every request"
+                self._error((*at, "headers", name), "bad_value", message, "leave it out")
             elif value is not None and not is_header_text(value.get_secret_value()):
                 message = "the value holds a line break or another character that no header takes"
                 self._error((*at, "headers", name), "bad_value", message, "write it on one line")

@@ -14,7 +14,7 @@ from sidecar.config.errors import ConfigError, Finding, Severity
 from sidecar.config.json5 import KeyPath
 from sidecar.config.schema import Memory, Provider, Session, SessionTools, Sidecar
 from sidecar.config.sections import SECTIONS, Reader
-from sidecar.config.settings import Origins, Settings
+from sidecar.config.settings import AgentSettings, Origins, Settings
 from sidecar.config.variables import expand, with_env_file
 
 STATE_DIR: Final[KeyPath] = ("stateDir",)
@@ -83,11 +83,12 @@ def _resolve(reader: Reader, environ: Mapping[str, str], state_flag: Path | None
     visibility = reader.model(("tools", "sessions"), SessionTools).visibility
     providers = _providers(reader)
     checks.run(reader, memory, sidecar, resolved)
+    disabled = _slot(reader) == "none"
     return Settings(
         path=path,
         memory=memory,
         sidecar=sidecar,
-        agents=resolved.agents,
+        agents=_turned_off(resolved.agents) if disabled else resolved.agents,
         session=session,
         visibility=visibility,
         providers=providers,
@@ -95,7 +96,7 @@ def _resolve(reader: Reader, environ: Mapping[str, str], state_flag: Path | None
         state_dir=state_dir,
         socket=socket,
         home=places.home(environ),
-        disabled=_slot(reader) == "none",
+        disabled=disabled,
         findings=tuple(reader.findings),
         origins=_origins(reader, resolved, {STATE_DIR: state_origin, SOCKET: socket_origin}),
         variables=reader.variables,
@@ -144,6 +145,10 @@ def _socket(
 def _providers(reader: Reader) -> dict[str, Provider]:
     names = reader.mapping(("models", "providers"))
     return {name: reader.model(("models", "providers", name), Provider) for name in names}
+
+
+def _turned_off(agents: Mapping[str, AgentSettings]) -> dict[str, AgentSettings]:
+    return {agent_id: replace(agent, off_by="plugins.slots.memory") for agent_id, agent in agents.items()}
 
 
 def _slot(reader: Reader) -> str | None:

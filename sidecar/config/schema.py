@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field, SecretStr
 
@@ -26,11 +26,15 @@ from sidecar.config.values import (
 
 
 class QmdPath(Strict):
-    """A folder or a file that is indexed beside the default memory."""
+    """A folder or a file that is indexed beside the default memory.
+
+    `trusted` false: others write there (cloned repositories, web clips), so what it says is data and no instruction.
+    """
 
     path: PathText
     pattern: Pattern = "**/*.md"
     name: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    trusted: bool = True
 
 
 class Sessions(Strict):
@@ -73,10 +77,7 @@ class Resident(Strict):
 
 
 ChatType = Annotated[Literal["direct", "dm", "group", "channel"], Lower]
-SessionKind = Annotated[
-    Literal["main", "direct", "group", "channel", "cron", "hook", "heartbeat", "acp", "subagent", "cli", "unknown"],
-    Lower,
-]
+SessionKind = Annotated[scope.Kind, Lower]
 
 
 class Match(Strict):
@@ -144,14 +145,23 @@ class Memory(Strict):
     qmd: Qmd = Qmd()
 
 
+FLUSH_SYSTEM_PROMPT: Final = "Session nearing compaction. Store durable memories now."
+FLUSH_PROMPT: Final = "Write any lasting notes to memory/YYYY-MM-DD.md; reply with NO_REPLY if nothing to store."
+
+
+def _or_if_blank(default: str) -> AfterValidator:
+    """A blank text counts as not written: an empty turn reminds nobody."""
+    return AfterValidator(lambda text: text if text.strip() else default)
+
+
 class MemoryFlush(Strict):
-    """The reminder before a compaction. The texts are the mission's."""
+    """The reminder before a compaction."""
 
     enabled: bool = True
     soft_threshold_tokens: NotNegative = 4000
     force_flush_transcript_bytes: Bytes = 2_097_152
-    system_prompt: str = "Session nearing compaction. Store durable memories now."
-    prompt: str = "Write any lasting notes to memory/YYYY-MM-DD.md; reply with NO_REPLY if nothing to store."
+    system_prompt: Annotated[str, _or_if_blank(FLUSH_SYSTEM_PROMPT)] = FLUSH_SYSTEM_PROMPT
+    prompt: Annotated[str, _or_if_blank(FLUSH_PROMPT)] = FLUSH_PROMPT
 
 
 class Compaction(Lenient):
@@ -242,6 +252,3 @@ class SessionTools(Lenient):
     """What we read of `tools.sessions`."""
 
     visibility: Visibility = "tree"
-
-
-assert set(get_args(get_args(SessionKind)[0])) == set(get_args(scope.Kind)), "the schema and scope know the same kinds"

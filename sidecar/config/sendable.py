@@ -9,11 +9,21 @@ from urllib.parse import urlsplit
 
 #: RFC 9110, section 5.6.2.
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+#: What says where a message ends and how its bytes are meant; a second opinion breaks it.
+_FRAMING: Final = frozenset(
+    {"connection", "content-encoding", "content-length", "expect", "keep-alive", "te", "trailer", "transfer-encoding"}
+    | {"upgrade"}
+)
 
 
 def is_header_name(text: str) -> bool:
     """Whether a text can be the name of a header."""
     return _HEADER_NAME.fullmatch(text) is not None
+
+
+def is_framing(name: str) -> bool:
+    """Whether a header belongs to the connection, and so to nobody but the client that speaks on it."""
+    return name.lower() in _FRAMING
 
 
 def is_header_text(text: str) -> bool:

@@ -20,7 +20,10 @@ DEFAULT_AGENT = "main"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
-    """One agent. `folder` is its name on disk, `index_path` its built-in index, `state_dir` its own state."""
+    """One agent. `folder` is its name on disk, `index_path` its built-in index, `state_dir` its own state.
+
+    `off_by` is the key that turns its memory off, empty when it is on.
+    """
 
     id: str
     folder: str
@@ -30,6 +33,7 @@ class AgentSettings:
     compaction: Compaction
     index_path: Path
     state_dir: Path
+    off_by: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,11 @@ BODY_TIMEOUT_S = 10.0
 
 def agent_of(daemon: DaemonView, request: Request) -> Agent:
     """The agent that the path names. Raises `GatewayError` (`unknown_agent`) with the nearest id."""
-    agent_id = request.path_params["id"]
+    return named_agent(daemon, request.path_params["id"])
+
+
+def named_agent(daemon: DaemonView, agent_id: str) -> Agent:
+    """The agent of that id. Raises `GatewayError` (`unknown_agent`) with the nearest id."""
     agent = daemon.fleet.get(agent_id)
     if agent is None:
         near = difflib.get_close_matches(agent_id, daemon.fleet.ids, n=1)

@@ -7,7 +7,7 @@ from datetime import date
 from typing import Annotated, Any, Literal, TypeVar
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 from starlette.requests import Request
@@ -46,8 +46,18 @@ class Caller(Body):
     owner: bool | None = None
     channel: Annotated[str, Field(max_length=200)] | None = None
 
+    def facts(self) -> dict[str, Any]:
+        """What was said, for one line of the log: characters that could end it or colour it are blanks."""
+        given = self.model_dump(exclude_none=True)
+        return {key: _on_one_line(value) if isinstance(value, str) else value for key, value in given.items()}
 
-Count = Annotated[int, Field(ge=1, le=MAX_WHOLE)]
+
+def _on_one_line(text: str) -> str:
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+Position = Annotated[int, Field(ge=1, le=MAX_WHOLE)]
+Count = Annotated[int, Field(ge=0, le=MAX_WHOLE)]
 SessionKeyText = Annotated[str, Field(max_length=20_000)]
 #: Something to read. The rest is what only some dialects take for white space: one pattern for the schema and for us.
 NOT_BLANK = r"[^\s\x00\x1c-\x1f\x85\ufeff]"
@@ -101,20 +111,76 @@ class SearchBody(Body):
             raise ValueError("must hold at least one word")
         return value
 
+    @field_validator("before")
+    @classmethod
+    def _leaves_a_day(cls, value: date | None, info: ValidationInfo) -> date | None:
+        after = info.data.get("after")
+        if value and after and value < after:
+            raise ValueError("is earlier than `after`, so no day is left to search")
+        return value
+
 
 class GetBody(Body):
     """`POST /v1/agents/{id}/memory_get`."""
 
     path: Annotated[str, Field(min_length=1, max_length=4096)]
     """A path that `memory_search` returned, or a citation, which also names lines."""
-    start: Annotated[Count | None, Field(alias="from")] = None
+    start: Annotated[Position | None, Field(alias="from")] = None
     """The first line, counted from 1."""
-    lines: Count | None = None
+    lines: Position | None = None
     """How many lines: 200 where left out."""
     session_key: SessionKeyText | None = None
     """Who asks, such as `agent:main:main`; scope decides by it."""
     parent_session_key: SessionKeyText | None = None
     """The session for which a sub-agent works; its own key does not say who may read."""
+
+
+class ExplainBody(Body):
+    """`POST /v1/scope/explain`. Keys as `memory_search` takes them; a missing one is explained, too."""
+
+    agent: Annotated[str, Field(min_length=1, max_length=200)]
+    session_key: SessionKeyText | None = None
+    parent_session_key: SessionKeyText | None = None
+
+
+class TriggersBody(Body):
+    """`POST /v1/agents/{id}/triggers`. A message without words, such as a picture, brings nothing to mind."""
+
+    message: str
+    session_key: SessionKeyText | None = None
+    parent_session_key: SessionKeyText | None = None
+
+
+class SessionStartBody(Body):
+    """`POST /v1/agents/{id}/session_start`."""
+
+    session_key: SessionKeyText
+    parent_session_key: SessionKeyText | None = None
+
+
+class FlushedBody(Body):
+    """Whose flush is meant: of which conversation under a key, and how many compactions it has had."""
+
+    session_key: SessionKeyText
+    parent_session_key: SessionKeyText | None = None
+    session_id: Annotated[str, Field(max_length=200)] | None = None
+    compaction_count: Count = 0
+
+
+class FlushBody(FlushedBody):
+    """`POST /v1/agents/{id}/memory_flush`. Sizes that the gateway does not know are left out."""
+
+    context_window: Count
+    total_tokens: Count | None = None
+    transcript_bytes: Count | None = None
+    workspace_access: Literal["rw", "ro", "none"]
+    sandboxed: bool = False
+
+
+class FlushResultBody(FlushedBody):
+    """`POST /v1/agents/{id}/memory_flush/result`."""
+
+    result: Literal["done", "failed", "aborted"]
 
 
 class SyncBody(Body):
@@ -128,6 +194,14 @@ class SyncBody(Body):
     """Answer when it is done, and not at once."""
     estimate: bool = False
     """Do nothing but say what would be embedded."""
+
+
+class ExportBody(Body):
+    """`POST /v1/agents/{id}/export`. `dryRun` writes nothing; `since` passes over older transcripts."""
+
+    dry_run: bool = False
+    diff: bool = False
+    since: Day | None = None
 
 
 AnyBody = TypeVar("AnyBody", bound=Body)

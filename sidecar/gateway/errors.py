@@ -61,6 +61,11 @@ class GatewayError(Exception):
         self.headers = headers or {}
 
 
+def slow_disk() -> GatewayError:
+    """A deadline passed while the disk was asked."""
+    return GatewayError(Code.TIMEOUT, "the disk did not answer in time", hint="try again; see whether the disk is well")
+
+
 def json_response(payload: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """A JSON body. `payload` may hold dataclasses, enums, dates and paths' strings."""
     body = orjson.dumps(payload, option=orjson.OPT_NON_STR_KEYS)

@@ -11,12 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sidecar.gateway.bodies import Body, GetBody, SearchBody, SyncBody
+from sidecar.gateway import bodies, replies
 from sidecar.gateway.errors import Code
-from sidecar.gateway.handlers import agents, memory, service
-from sidecar.gateway.replies.agents import AgentList, AgentStatus, Environment, SyncReply
-from sidecar.gateway.replies.memory import GetReply, SearchReply
-from sidecar.gateway.replies.service import Alive, DaemonStatus, Info, Readiness, Stopping
+from sidecar.gateway.handlers import agents, flush, memory, scope, service, sessions
 from sidecar.gateway.view import DaemonView
 
 Handler: TypeAlias = Callable[[DaemonView, Request], Awaitable[Response]]
@@ -35,7 +32,7 @@ class Operation:
     path: str
     handler: Handler
     reply: Any
-    body: type[Body] | None = None
+    body: type[bodies.Body] | None = None
     statuses: tuple[int, ...] = (200,)
     errors: tuple[Code, ...] = ()
     flags: Mapping[str, str] = field(default_factory=dict)
@@ -60,29 +57,79 @@ class Operation:
 
 
 DEEP = {"deep": "Also have each embedding provider embed something, for up to ten seconds."}
-READING = (Code.PATH_NOT_ALLOWED, Code.UNREADABLE, Code.OVERLOADED, Code.TIMEOUT)
+ADMITTED = (Code.OVERLOADED,)
+ON_DISK = (*ADMITTED, Code.TIMEOUT)
+READING = (*ON_DISK, Code.PATH_NOT_ALLOWED, Code.UNREADABLE)
 
 OPERATIONS = (
-    Operation("GET", "/livez", service.livez, Alive),
-    Operation("GET", "/readyz", service.readyz, Readiness, statuses=(200, 503)),
+    Operation("GET", "/livez", service.livez, replies.Alive),
+    Operation("GET", "/readyz", service.readyz, replies.Readiness, statuses=(200, 503)),
     Operation("GET", "/v1/openapi.json", service.openapi, dict[str, Any]),
-    Operation("GET", "/v1/info", service.info, Info),
-    Operation("GET", "/v1/status", service.status, DaemonStatus, flags=DEEP),
-    Operation("POST", "/v1/shutdown", service.shutdown, Stopping, statuses=(202,)),
-    Operation("GET", "/v1/agents", agents.agents, AgentList),
-    Operation("GET", "/v1/agents/{id}", agents.agent_status, AgentStatus, flags=DEEP),
-    Operation("GET", "/v1/agents/{id}/status", agents.agent_status, AgentStatus, flags=DEEP),
-    Operation("GET", "/v1/agents/{id}/env", agents.environment, Environment, errors=(Code.NO_QMD,)),
+    Operation("GET", "/v1/info", service.info, replies.Info),
+    Operation("GET", "/v1/status", service.status, replies.DaemonStatus, flags=DEEP),
+    Operation("POST", "/v1/shutdown", service.shutdown, replies.Stopping, statuses=(202,)),
+    Operation("GET", "/v1/agents", agents.agents, replies.AgentList),
+    Operation("GET", "/v1/agents/{id}", agents.agent_status, replies.AgentStatus, flags=DEEP),
+    Operation("GET", "/v1/agents/{id}/status", agents.agent_status, replies.AgentStatus, flags=DEEP),
+    Operation("GET", "/v1/agents/{id}/env", agents.environment, replies.Environment, errors=(Code.NO_QMD,)),
     Operation(
         "POST",
         "/v1/agents/{id}/memory_search",
         memory.memory_search,
-        SearchReply,
-        SearchBody,
-        errors=(Code.OVERLOADED,),
+        replies.SearchReply,
+        bodies.SearchBody,
+        errors=ADMITTED,
     ),
-    Operation("POST", "/v1/agents/{id}/memory_get", memory.memory_get, GetReply, GetBody, errors=READING),
-    Operation("POST", "/v1/agents/{id}/sync", agents.sync, SyncReply, SyncBody, statuses=(200, 202)),
+    Operation(
+        "POST",
+        "/v1/agents/{id}/memory_get",
+        memory.memory_get,
+        replies.GetReply,
+        bodies.GetBody,
+        errors=READING,
+    ),
+    Operation(
+        "POST",
+        "/v1/agents/{id}/session_start",
+        memory.session_start,
+        replies.SessionStartReply,
+        bodies.SessionStartBody,
+        errors=ON_DISK,
+    ),
+    Operation(
+        "POST",
+        "/v1/agents/{id}/memory_flush",
+        flush.memory_flush,
+        replies.FlushReply,
+        bodies.FlushBody,
+        errors=ON_DISK,
+    ),
+    Operation(
+        "POST",
+        "/v1/agents/{id}/memory_flush/result",
+        flush.result,
+        replies.FlushResultReply,
+        bodies.FlushResultBody,
+        errors=ON_DISK,
+    ),
+    Operation(
+        "POST",
+        "/v1/agents/{id}/triggers",
+        memory.triggers,
+        replies.TriggersReply,
+        bodies.TriggersBody,
+        errors=ON_DISK,
+    ),
+    Operation("POST", "/v1/agents/{id}/sync", agents.sync, replies.SyncReply, bodies.SyncBody, statuses=(200, 202)),
+    Operation(
+        "POST",
+        "/v1/scope/explain",
+        scope.explain,
+        replies.Explanation,
+        bodies.ExplainBody,
+        errors=(Code.UNKNOWN_AGENT,),
+    ),
+    Operation("POST", "/v1/agents/{id}/export", sessions.export, replies.ExportReply, bodies.ExportBody),
 )
 
 

@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import codecs
-import errno
 import os
 import re
-from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from itertools import accumulate, islice
-from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from functools import partial
+from typing import Any
 
-from backends.corpus import Corpus, Kind, Located, open_regular
+from backends.corpus import Corpus, Kind, Located
 from backends.media import type_of
 from sidecar.agents import Agent
 from sidecar.config import Settings
 from sidecar.sessions.exporting import sessions_visible
 from sidecar.tools.admission import admit, denied_json
+from sidecar.tools.passage import Passage, passage
+from sidecar.tools.paths import PathNotAllowedError, locate, opened
 
 DEFAULT_LINES = 200
-MAX_CHARS = 12_000
-#: A file is looked through up to here: more than any note, and little enough to be done in a moment.
-MAX_SCANNED_BYTES = 64 * 2**20
 TIMEOUT_S = 10.0
-#: A line is read up to this many bytes: more than `MAX_CHARS` code points can need.
-MAX_LINE_BYTES = MAX_CHARS * 4 + 4
-
-
-class PathNotAllowedError(Exception):
-    """The path is not one that the agent's roots hold."""
+#: All that most replies need comes with one look at the disk: a file that is written over meanwhile is seldom mixed.
+BUFFER_BYTES = 2**16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,169 +36,93 @@ class ReadRequest:
     parent_session_key: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Excerpt:
-    """Lines `start` to `start + lines - 1` of a file. `next_from` is set when there is more below."""
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A path with the first line and the number of lines that are wanted."""
 
     path: str
-    text: str
     start: int
     lines: int
-    truncated: bool = False
-    next_from: int | None = None
 
 
 async def get(agent: Agent, request: ReadRequest, settings: Settings, pool: Executor) -> dict[str, Any]:
     """Answer one read; of an image or a recording with its media type alone.
 
-    Raises `PathNotAllowedError`, `TimeoutError`, and `OSError` for what the disk cannot give.
+    Who is denied is told so before the disk is looked at. Raises `PathNotAllowedError`, `TimeoutError`, and `OSError`
+    for what the disk cannot give.
     """
-    if not agent.enabled:
-        error = "memory search is disabled for this agent"
-        return {"path": request.path, "text": "", "disabled": True, "error": error}
     decision = admit(agent, request.session_key, request.parent_session_key, door="get")
     if not decision.allowed:
         return {"path": request.path, "text": "", "outcome": "denied", "denied": denied_json(decision)}
-    path, start, lines = _place(request)
-    located = locate(agent.corpus, path)
-    if located.root.kind is Kind.SESSION and not sessions_visible(settings, decision):
-        raise PathNotAllowedError
-    loop = asyncio.get_running_loop()
+    if not agent.enabled:
+        error = "memory search is disabled for this agent"
+        return {"path": request.path, "text": "", "disabled": True, "error": error}
+    sessions = sessions_visible(settings, decision)
+    answer = partial(_answer, agent.corpus, _place(request), sessions=sessions)
     async with asyncio.timeout(TIMEOUT_S):
-        if located.root.media:
-            return await loop.run_in_executor(pool, lambda: medium(located))
-        excerpt = await loop.run_in_executor(pool, lambda: read(located, start=start, lines=lines))
-    return {"path": located.path, "text": ""} if excerpt is None else _excerpt_json(excerpt)
+        return await asyncio.get_running_loop().run_in_executor(pool, answer)
+
+
+def _answer(corpus: Corpus, place: _Place, *, sessions: bool) -> dict[str, Any]:
+    located = locate(corpus, place.path)
+    if located.root.kind is Kind.SESSION and not sessions:
+        raise PathNotAllowedError
+    if located.root.media:
+        return medium(located)
+    found = read(located, start=place.start, lines=place.lines)
+    return {"path": located.path, "text": ""} if found is None else _found_json(located.path, place.start, found)
 
 
 def medium(located: Located) -> dict[str, Any]:
     """What is said of an image or a recording: its media type, as long as it is there. Raises like `read`."""
-    descriptor = _opened(located)
-    if descriptor is None:
+    if not is_there(located):
         return {"path": located.path, "text": ""}
-    os.close(descriptor)
     return {"path": located.path, "text": "", "media": type_of(located.relative)}
 
 
-_CITATION = re.compile(r"(?P<path>.+\.md)#L(?P<first>\d{1,9})(?:-L?(?P<last>\d{1,9}))?", re.IGNORECASE)
+def is_there(located: Located) -> bool:
+    """Whether a file can be opened. Raises like `read`."""
+    descriptor = opened(located)
+    if descriptor is None:
+        return False
+    os.close(descriptor)
+    return True
 
 
-def _place(request: ReadRequest) -> tuple[str, int, int]:
-    """Path, first line and number of lines; a citation such as `memory/a.md#L3-L7` names all three."""
+_CITATION = re.compile(r"(?P<path>.+\.md)#L(?P<first>\d{1,9})(?:-L?(?P<last>\d{1,9}))?", re.IGNORECASE | re.DOTALL)
+
+
+def _place(request: ReadRequest) -> _Place:
+    """What is wanted; a citation such as `memory/a.md#L3-L7` names path, first and last line at once."""
     cited = _CITATION.fullmatch(request.path)
     if cited is None:
-        return request.path, request.start or 1, request.lines or DEFAULT_LINES
+        return _Place(request.path, request.start or 1, request.lines or DEFAULT_LINES)
     first = max(1, int(cited["first"]))
     last = max(first, int(cited["last"] or first))
-    return cited["path"], request.start or first, request.lines or last - first + 1
+    return _Place(cited["path"], request.start or first, request.lines or last - first + 1)
 
 
-def _excerpt_json(excerpt: Excerpt) -> dict[str, Any]:
+def _found_json(path: str, start: int, found: Passage) -> dict[str, Any]:
+    """`truncated`: there is more, below (`nextFrom`) or in the line itself, whose rest is not shown (`partial`)."""
     return {
-        "path": excerpt.path,
-        "text": excerpt.text,
-        "from": excerpt.start,
-        "lines": excerpt.lines,
-        **({"truncated": True} if excerpt.truncated else {}),
-        **({"nextFrom": excerpt.next_from} if excerpt.next_from else {}),
+        "path": path,
+        "text": found.text,
+        "from": start,
+        "lines": found.lines,
+        **({"truncated": True} if found.goes_on or found.partial else {}),
+        **({"nextFrom": start + found.lines} if found.goes_on else {}),
+        **({"partial": True} if found.partial else {}),
     }
 
 
-def locate(corpus: Corpus, path: str) -> Located:
-    """The file that a caller names, by shown path or by absolute path inside a root. Raises `PathNotAllowedError`."""
-    located = _from_absolute(corpus, path) if path.startswith("/") else corpus.locate(path)
-    if located is None or not (located.root.media or located.relative.lower().endswith(".md")):
-        raise PathNotAllowedError
-    return located
+def read(located: Located, *, start: int = 1, lines: int = DEFAULT_LINES) -> Passage | None:
+    """The wanted lines of a file as `passage` gives them; None when the file is not there.
 
-
-def _from_absolute(corpus: Corpus, path: str) -> Located | None:
-    if os.path.normpath(path) != path or "\0" in path:
-        return None
-    for root in corpus.roots:
-        for base in (root.path, Path(os.path.realpath(root.path))):
-            if path.startswith(f"{base}/") and root.holds(path[len(f"{base}/") :]):
-                return Located(root, path[len(f"{base}/") :])
-    return None
-
-
-def read(located: Located, *, start: int = 1, lines: int = DEFAULT_LINES) -> Excerpt | None:
-    """At most `lines` whole lines and `MAX_CHARS` characters from line `start`; None when the file is not there.
-
-    A single line longer than that is cut. Raises `PathNotAllowedError` when a link or something that is no regular
-    file stands on the way, and `OSError` for what the disk cannot give.
+    Raises `PathNotAllowedError` when a link or something that is no regular file stands on the way, and `OSError` for
+    what the disk cannot give.
     """
-    descriptor = _opened(located)
+    descriptor = opened(located)
     if descriptor is None:
         return None
-    with os.fdopen(descriptor, "rb") as stream:
-        return _slice(located.path, _lines(stream), start, lines)
-
-
-def _opened(located: Located) -> int | None:
-    """The descriptor of a file, None when it is not there. Raises like `read`."""
-    try:
-        return open_regular(located)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        if error.errno not in (errno.ELOOP, errno.ENOTDIR, errno.ENXIO):
-            raise
-        if error.errno == errno.ENOTDIR and not _through_link(located):
-            return None
-        raise PathNotAllowedError from error
-
-
-def _through_link(located: Located) -> bool:
-    """Whether a folder on the way is a link. Asked so that a link never tells what exists behind it."""
-    steps = accumulate(
-        PurePosixPath(located.relative).parts, lambda folder, part: folder / part, initial=located.root.path
-    )
-    return any(step.is_symlink() for step in islice(steps, 1, None))
-
-
-def _slice(path: str, lines: Iterator[str], start: int, wanted: int) -> Excerpt:
-    kept: list[str] = []
-    chars = 0
-    for number, line in enumerate(lines, start=1):
-        if number < start:
-            continue
-        cost = len(line) + bool(kept)
-        if len(kept) == wanted or (kept and chars + cost > MAX_CHARS):
-            return _excerpt(path, kept, start, next_from=number)
-        if cost > MAX_CHARS:
-            more = next(lines, None) is not None
-            return _excerpt(path, [line[:MAX_CHARS]], start, next_from=number + 1 if more else None, cut=True)
-        kept.append(line)
-        chars += cost
-    return _excerpt(path, kept, start, next_from=None)
-
-
-def _excerpt(path: str, kept: list[str], start: int, *, next_from: int | None, cut: bool = False) -> Excerpt:
-    text = "\n".join(kept)
-    truncated = cut or next_from is not None
-    return Excerpt(path=path, text=text, start=start, lines=len(kept), truncated=truncated, next_from=next_from)
-
-
-def _lines(stream: BinaryIO) -> Iterator[str]:
-    """The lines of a file without their ends, each at most `MAX_LINE_BYTES`; nothing longer is ever held.
-
-    Raises `OSError` (`EFBIG`) beyond `MAX_SCANNED_BYTES`.
-    """
-    piece = stream.readline(MAX_LINE_BYTES).removeprefix(codecs.BOM_UTF8)
-    while piece:
-        if not piece.endswith(b"\n"):
-            _skip_rest_of_line(stream, piece)
-        yield piece.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", errors="replace")
-        piece = _bounded_line(stream)
-
-
-def _bounded_line(stream: BinaryIO) -> bytes:
-    if stream.tell() > MAX_SCANNED_BYTES:
-        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
-    return stream.readline(MAX_LINE_BYTES)
-
-
-def _skip_rest_of_line(stream: BinaryIO, piece: bytes) -> None:
-    while piece and not piece.endswith(b"\n"):
-        piece = _bounded_line(stream)
+    with os.fdopen(descriptor, "rb", buffering=BUFFER_BYTES) as stream:
+        return passage(stream, start, lines)

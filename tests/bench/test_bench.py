@@ -9,7 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import against_qmd, beside_a_build, building, engine, freshness, growth, memory, unchanged
+from tests.bench import (
+    against_qmd,
+    beside_a_build,
+    building,
+    engine,
+    freshness,
+    growth,
+    leaving,
+    memory,
+    redaction,
+    transcripts,
+    triggers,
+    unchanged,
+)
 from tests.bench.__main__ import main
 from tests.bench.conversation import corpus
 from tests.bench.indexed import Indexed, indexed
@@ -99,6 +112,28 @@ def test_an_edit_is_counted_before_it_is_found() -> None:
     assert fresh.counted.p50 < fresh.found.p50
 
 
+def test_all_hits_leave_with_their_sources_where_that_is_measured() -> None:
+    rows = leaving.guarded(leaving.answer_of(50))["results"]
+    assert [row["path"] for row in rows] == [row["path"] for row in leaving.bare(leaving.answer_of(50))]
+    assert all(row["snippet"].endswith(row["citation"]) for row in rows)
+    left = leaving.measure(6, times=50)
+    assert len(left.guarded.took_ms) == len(left.bare.took_ms) == 50
+    assert left.ratio > 1
+
+
+def test_redaction_is_told_in_bytes_and_with_the_text_that_takes_longest(capsys: pytest.CaptureFixture[str]) -> None:
+    found = redaction.measure(size=20_000, hostile_size=2_000)
+    assert found.clean > found.slowest[0] > 0
+    redaction.report(found)
+    assert found.slowest[1] in capsys.readouterr().out
+
+
+def test_every_message_brings_something_to_mind() -> None:
+    found = triggers.measure(annotated=20, times=3)
+    assert found.recalled == len(found.asked.took_ms) == 3
+    assert {len(took.took_ms) for took in found.inside.values()} == {3}
+
+
 def test_the_engine_is_measured_where_there_is_no_qmd(tmp_path: Path) -> None:
     times = against_qmd.measure(tmp_path, corpus(20, questions=3), spawns=0, with_qmd=False)
     assert {name: len(way.took_ms) for name, way in times.items()} == {against_qmd.BUILTIN: 3, against_qmd.OPEN: 3}
@@ -134,3 +169,11 @@ def test_who_is_asked_first_rotates() -> None:
 def test_a_percentile_is_a_time_that_was_taken() -> None:
     times = Timed("", [float(number) for number in range(1, 101)])
     assert (times.at(50), times.at(99)) == (51.0, 100.0)
+
+
+def test_an_export_that_finds_nothing_changed_opens_no_transcript(capsys: pytest.CaptureFixture[str]) -> None:
+    found = transcripts.measure(30, 6)
+    assert (found[1].opened, found[2].opened, found[3].opened) == (30, 0, 1)
+    assert found[1].report["redacted"]["assignment"] > 0
+    transcripts.report(30, found)
+    assert "MB/s" in capsys.readouterr().out

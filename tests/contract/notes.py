@@ -115,3 +115,33 @@ def _daily_note(number: int, day: date) -> str:
 #: Some three hundred files on one subject, as a year of daily notes is, and conversations beside them.
 ARCHIVE = PAIR | {f"memory/{day}.md": _daily_note(number, day) for number, day in enumerate(DAYS)}
 CONVERSATIONS = {f"s{number}.md": f"User: glider number {number}?\nAgent: it is in repair.\n" for number in range(30)}
+
+#: A word, and the name of the one note that holds it. Some names are what others would become if they were decoded.
+ODD_NAMES = {
+    "falconlamp": "with two  spaces.md",
+    "heronlamp": "#tag.md",
+    "storklamp": "50% off.md",
+    "egretlamp": "what?.md",
+    "ibislamp": "a?index=b.md",
+    "cranelamp": "nfc/caf\u00e9.md",
+    "ravenlamp": "nfd/cafe\u0301.md",
+    "finchlamp": "🦜 parrots.md",
+    "robinlamp": "[draft] {a,b}*.md",
+    "wrenlamp": f"{'long ' * 40}name.md",
+    "larklamp": "-rf.md",
+    "swiftlamp": "at 12:30.md",
+    "ternlamp": "notes.md#L2.md",
+    "gooselamp": 'it\'s "quoted".md',
+    "ducklamp": "&;$(id)`id`.md",
+    "swanlamp": "日本/メモ.md",
+    "ospreylamp": " leading space.md",
+    "kitelamp": "%41.md",
+    "hawklamp": "A.md",
+    "owllamp": "my_file.md",
+    "jaylamp": "my-file.md",
+    "cootlamp": "my file.md",
+    "raillamp": "CamelCase.Name.md",
+    "smewlamp": "qmd/custom-1/x.md",
+    "ploverlamp": "two\nlines.md",
+    "dunlinlamp": "tab\there.md",
+}

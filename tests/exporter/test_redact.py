@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter import BadPatternError, Redactor
+from exporter.redact import KINDS
 
 REDACTOR = Redactor()
 # Never a whole token in the source: a secret scanner must not stumble over this file.
@@ -83,6 +87,30 @@ IN_CONTEXT = [
     ("-----BEGIN RSA PRIVATE KEY-----\nMIIEabc\ndef==\n-----END RSA PRIVATE KEY-----", "MIIEabc"),
     ("-----BEGIN OPENSSH PRIVATE KEY----- b3BlbnNza abc== -----END OPENSSH PRIVATE KEY-----", "b3BlbnNza"),
     ("-----BEGIN PRIVATE KEY-----\nMIIEcutoff", "MIIEcutoff"),
+    ("MIIEcutoffAbcdefghij\nxyz4567890123456==\n-----END PRIVATE KEY-----", "MIIEcutoff"),
+    ("the password is hunter2.", "hunter2"),
+    ("Password (temporary): hunter2", "hunter2"),
+    ("**Password:** `hunter2`", "hunter2"),
+    ("пароль: Секрет77", "Секрет77"),
+    ('password: "correct horse battery staple"', "horse"),
+    ("password = 'it\\'s s3cret'", "s3cret"),
+    ("PASSWORD=abc,def;ghi", "ghi"),
+    ("token: |\n  q1w2e3r4t5\n", "q1w2e3r4t5"),
+    ('os.environ["API_KEY"] = "q1w2e3r4"', "q1w2e3r4"),
+    ('{"name": "API_KEY", "value": "q1w2e3r4"}', "q1w2e3r4"),
+    ("<db:password>hunter2</db:password>", "hunter2"),
+    ("| password | hunter2 |", "hunter2"),
+    ("GITHUB_PAT: q1w2e3r4", "q1w2e3r4"),
+    ("setx API_KEY q1w2e3r4", "q1w2e3r4"),
+    ("login ada password q1w2e3r4", "q1w2e3r4"),
+    ("curl -u ada:q1w2e3r4 https://a.example", "q1w2e3r4"),
+    ("mysql -u root -pq1w2e3r4 db", "q1w2e3r4"),
+    ("Server=x;Password=q1w2e3r4;Database=y", "q1w2e3r4"),
+    ("postgres://ada:p@ss:w0rd@db/x", "w0rd"),
+    ('Digest username="a", response="' + HEX + '"', HEX),
+    ('Cookie: sid="q1w2=e3r4"; theme=dark', "e3r4"),
+    ("PIN: 4711", "4711"),
+    ("mnemonic: " + "legal winner thank year " * 3, "winner"),
 ]
 
 HARMLESS = [
@@ -106,6 +134,7 @@ HARMLESS = [
     "card number of the library",
     "-----BEGIN CERTIFICATE-----",
     "パスワードを忘れました",
+    "Server: token=",
 ]
 
 
@@ -149,6 +178,19 @@ PIECES = st.sampled_from(
         "token: ",
         " ",
         "\n",
+        "\\n",
+        "%3D",
+        "%0A",
+        "%5B",
+        "\\\\",
+        "&quot;",
+        "\u200b",
+        "[redacted:",
+        "[redacted:jwt]",
+        "]",
+        "bm90ZTogcGFzc3dvcmQ9aHVudGVyMiAg",
+        "cookie: a=",
+        "| token | ",
         '"',
         "é",
         "//a:",
@@ -186,12 +228,62 @@ def test_an_allowed_value_stays() -> None:
     )
 
 
+def test_of_several_groups_the_one_that_took_part_is_the_secret() -> None:
+    """And the whole match where none did."""
+    redactor = Redactor(patterns=[r"badge (\w+)|desk (\d+)|floor \d"])
+    assert redactor.redact("desk 12, badge xyz, floor 3").text == (
+        "desk [redacted:custom], badge [redacted:custom], [redacted:custom]"
+    )
+
+
+@pytest.mark.parametrize("pattern", ["e", r"\W", "redacted", r"[a-z]+\]", r"\[red", ".", "(?s).+"])
+def test_an_operators_pattern_leaves_marks_alone(pattern: str) -> None:
+    """Whatever it matches: a mark is no secret, so that the second run finds nothing."""
+    redactor = Redactor(patterns=[pattern])
+    once = redactor.redact("a red house, password: hunter2, [redacted:jwt] [x] é").text
+    assert redactor.redact(once) == type(redactor.redact(once))(once, {})
+
+
+def test_overlapping_secrets_become_one_mark_with_the_name_that_says_most() -> None:
+    """What one rule takes hides nothing from another: the rest of the value goes with it."""
+    assert REDACTOR.redact(f"password: ghp_{BODY}!tail").text == "password: [redacted:github-token]"
+
+
+def test_what_is_no_secret_keeps_its_disguise() -> None:
+    """Escapes are undone for reading only."""
+    text = "caf%C3%A9%20a%3Db \\n \\u0041 &amp; soft\u00adhyphen password%3D{} &quot;x&quot;"
+    assert REDACTOR.redact(text.format("hunter2%21")).text == text.format("[redacted:assignment]")
+
+
+def test_tokens_in_a_list_are_counted_one_by_one() -> None:
+    """A line that is a token itself is not the rest of the one above."""
+    tokens = [f"ghp_{BODY}", f"xoxb-12345-{BODY}", f"glpat-{BODY}"]
+    assert REDACTOR.redact("\n".join(tokens)).counts == {"github-token": 1, "slack-token": 1, "gitlab-token": 1}
+
+
+def test_many_patterns_are_one_pass(capfd: pytest.CaptureFixture[str]) -> None:
+    """Hundreds of an operator's patterns work, and the engine prints nothing."""
+    redactor = Redactor(patterns=[rf"(?i)\bstaff{number}-\w{{3,40}}" for number in range(300)])
+    assert redactor.redact("see STAFF299-ada").text == "see [redacted:custom]"
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("pattern", ["x*", "", "(a|)", ".*", "$"])
+def test_a_pattern_that_matches_nothing_at_all_is_refused(pattern: str) -> None:
+    """As an allowed value it would switch redaction off, as a secret it says nothing."""
+    with pytest.raises(BadPatternError, match="empty text"):
+        Redactor(patterns=[pattern])
+    with pytest.raises(BadPatternError, match="empty text"):
+        Redactor(allow=[pattern])
+
+
 @pytest.mark.parametrize("pattern", ["(?<=a)b", r"(a)\1", "("])
 def test_a_pattern_that_re2_refuses_is_refused(pattern: str, capfd: pytest.CaptureFixture[str]) -> None:
     """The error names the pattern and the reason, and nothing is printed behind our back."""
     with pytest.raises(BadPatternError, match="google-re2") as caught:
         Redactor(patterns=[pattern])
     assert caught.value.pattern == pattern
+    assert pattern not in str(caught.value).replace("google-re2: missing )", "")
     assert capfd.readouterr().err == ""
 
 
@@ -203,3 +295,10 @@ def test_the_fingerprint_changes_with_the_rules() -> None:
 def test_a_lone_surrogate_does_not_stop_redaction() -> None:
     """Text that no file can hold is made writable."""
     assert REDACTOR.redact("a\ud800 password: hunter2").text == "a? password: [redacted:assignment]"
+
+
+def test_the_documentation_names_every_kind_and_no_other() -> None:
+    """Who sees a mark finds out what it stands for."""
+    text = (Path(__file__).parents[2] / "docs" / "redaction.md").read_text(encoding="utf-8")
+    section = text.partition("## Kinds")[2].partition("## Your own")[0]
+    assert {*re.findall(r"`([a-z0-9]+(?:-[a-z0-9]+)*)`", section)} == {*KINDS}

@@ -2,101 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scope import DEFAULT_POLICY, Policy, Rule, decide, explain
+from tests.scope import making, verdicts
 
-OPEN = Policy(default="allow")
-CLOSED = Policy(default="deny")
-ALLOW_DIRECT = Rule("allow", chat_type="direct")
-# The example of OpenClaw's documentation, where the first match let every Discord message in.
-DOCUMENTED = Policy(
-    "deny",
-    (ALLOW_DIRECT, Rule("deny", key_prefix="discord:channel:"), Rule("deny", raw_key_prefix="agent:main:discord:")),
-)
-
-DECIDED = [
-    # policy, key, allowed, rule
-    (DEFAULT_POLICY, "agent:main:main", True, "rule 1: allow chatType direct"),
-    (DEFAULT_POLICY, "main", True, "rule 1: allow chatType direct"),
-    (DEFAULT_POLICY, "agent:main:telegram:direct:1", True, "rule 1: allow chatType direct"),
-    (DEFAULT_POLICY, "agent:main:telegram:acct:direct:1", True, "rule 1: allow chatType direct"),
-    (DEFAULT_POLICY, "AGENT:MAIN:MAIN", True, "rule 1: allow chatType direct"),
-    (DEFAULT_POLICY, "agent:main:cron:job", True, "rule 1: allow chatType direct"),
-    (DEFAULT_POLICY, "agent:main:telegram:group:-100", False, "default deny"),
-    (DEFAULT_POLICY, "agent:main:telegram:group:-100:topic:7", False, "default deny"),
-    (DEFAULT_POLICY, "agent:main:slack:channel:c1:thread:2", False, "default deny"),
-    (DEFAULT_POLICY, "agent:main:discord:acct:channel:9", False, "default deny"),
-    (DEFAULT_POLICY, "group:x", False, "default deny"),
-    (DEFAULT_POLICY, "agent:main:discord:slash:9", False, "default deny"),
-    (DEFAULT_POLICY, "agent:main:direct:group:x", False, "key ambiguous: two chat types"),
-    (DEFAULT_POLICY, "agent:ops:main", False, "key of another agent"),
-    (DEFAULT_POLICY, "agent:ops:cli:direct:x", False, "key of another agent"),
-    (DEFAULT_POLICY, "agent:mаin:main", False, "key of another agent"),
-    (DEFAULT_POLICY, "agent:main:agent:main:main", False, "key doubled"),
-    (DEFAULT_POLICY, None, False, "key missing"),
-    (DEFAULT_POLICY, "  ", False, "key missing"),
-    (DEFAULT_POLICY, "agent:main:cli:direct:memory-search", True, "operator at the command line"),
-    (DEFAULT_POLICY, "agent:main:subagent:1", False, "sub-agent without a parent key"),
-    (OPEN, "agent:main:discord:channel:1", True, "default allow"),
-    (OPEN, "agent:main:openai:1", True, "default allow"),
-    (OPEN, None, False, "key missing"),
-    (OPEN, "agent:ops:main", False, "key of another agent"),
-    (OPEN, "agent:main:subagent:1", False, "sub-agent without a parent key"),
-    (OPEN, "agent:main:discord:сhannel:1", False, "key malformed: look-alike characters"),
-    (CLOSED, "agent:main:main", False, "default deny"),
-    (CLOSED, "agent:main:cli:x", True, "operator at the command line"),
-    (CLOSED, "cli:x", False, "default deny"),
-    (DOCUMENTED, "agent:main:telegram:direct:1", True, "rule 1: allow chatType direct"),
-    (DOCUMENTED, "agent:main:discord:channel:1", False, "rule 2: deny keyPrefix discord:channel:"),
-    (DOCUMENTED, "agent:main:discord:direct:1", False, "rule 3: deny rawKeyPrefix agent:main:discord:"),
-    (DOCUMENTED, "discord:direct:1", False, "rule 3: deny rawKeyPrefix agent:main:discord:"),
-    (DOCUMENTED, "agent:main:slack:channel:1", False, "default deny"),
-    (Policy("deny", (Rule("allow", kind="unknown"),)), "agent:main:openai:1", True, "rule 1: allow kind unknown"),
-    (Policy("allow", (Rule("deny", kind="unknown"),)), "agent:main:openai:1", False, "rule 1: deny kind unknown"),
-    (Policy("allow", (Rule("deny"), Rule("allow"))), "agent:main:main", False, "rule 1: deny"),
-    (Policy("allow", (Rule("allow"), Rule("deny"))), "agent:main:main", False, "rule 2: deny"),
-]
-
-PARENTS = [
-    # policy, sub-agent's key, parent, allowed, rule
-    (
-        DEFAULT_POLICY,
-        "agent:main:subagent:1",
-        "agent:main:telegram:direct:1",
-        True,
-        "parent: rule 1: allow chatType direct",
-    ),
-    (DEFAULT_POLICY, "agent:main:subagent:1", "agent:main:slack:channel:1", False, "parent: default deny"),
-    (DEFAULT_POLICY, "agent:main:subagent:1", "agent:ops:main", False, "parent: key of another agent"),
-    (DEFAULT_POLICY, "agent:main:subagent:1", "agent:main:subagent:0", False, "parent: sub-agent without a parent key"),
-    (DEFAULT_POLICY, "agent:main:subagent:1", "", False, "parent: key missing"),
-    (DEFAULT_POLICY, "agent:main:subagent:1", "agent:main:cli:x", True, "parent: operator at the command line"),
-    (
-        Policy("allow", (Rule("deny", kind="subagent"),)),
-        "agent:main:subagent:1",
-        "main",
-        False,
-        "rule 1: deny kind subagent",
-    ),
-    (CLOSED, "agent:main:main", "agent:main:cli:x", False, "default deny"),
-]
-
-
-@pytest.mark.parametrize(("policy", "key", "allowed", "rule"), DECIDED)
-def test_a_policy_decides_a_key(policy: Policy, key: str | None, allowed: bool, rule: str) -> None:
-    """Each policy and key has one answer and one reason."""
-    decision = decide(policy, agent_id="main", session_key=key)
-    assert (decision.allowed, decision.rule) == (allowed, rule)
-
-
-@pytest.mark.parametrize(("policy", "key", "parent", "allowed", "rule"), PARENTS)
-def test_a_sub_agent_follows_its_parent(policy: Policy, key: str, parent: str, allowed: bool, rule: str) -> None:
-    """A sub-agent takes its parent's decision, never more; a parent key means nothing for anybody else."""
-    decision = decide(policy, agent_id="main", session_key=key, parent_session_key=parent)
-    assert (decision.allowed, decision.rule) == (allowed, rule)
+DOCUMENTED = verdicts.MISSION
 
 
 def test_a_sub_agent_has_the_chat_of_its_parent() -> None:
@@ -132,51 +46,71 @@ def test_no_rule_matches_a_key_that_is_not_valid() -> None:
     assert "empty part" in explanation.rules[0].why
 
 
-PARTS = ["agent", "main", "ops", "cli", "subagent", "cron", "direct", "dm", "group", "channel", "discord", "x", "1", ""]
-KEYS = st.one_of(st.none(), st.text(max_size=20), st.lists(st.sampled_from(PARTS), max_size=7).map(":".join))
-CONDITIONS = {
-    "channel": st.sampled_from(["discord", "x"]),
-    "chat_type": st.sampled_from(["direct", "dm", "group", "channel"]),
-    "key_prefix": st.sampled_from(["discord:", "agent:main:", "cli", "subagent:"]),
-    "raw_key_prefix": st.sampled_from(["agent:main:discord:", "agent:ops:", "main"]),
-    "kind": st.sampled_from(["main", "cron", "subagent", "cli", "unknown", "group"]),
-}
-RULES = st.fixed_dictionaries({"action": st.sampled_from(["allow", "deny"])}, optional=CONDITIONS).map(
-    lambda given_: Rule(**given_)
-)
-POLICIES = st.builds(Policy, st.sampled_from(["allow", "deny"]), st.lists(RULES, max_size=4).map(tuple))
-
-
-@given(POLICIES, RULES, st.integers(0, 4), KEYS, KEYS)
+@given(making.policies, making.rules, st.integers(0, 4), making.agents, making.keys, making.keys)
 def test_adding_a_deny_never_allows_more(
-    policy: Policy, rule: Rule, place: int, key: str | None, parent: str | None
+    policy: Policy, rule: Rule, place: int, agent: str, key: str | None, parent: str | None
 ) -> None:
     """Wherever a deny is added, what was denied stays denied."""
-    deny = Rule("deny", rule.channel, rule.chat_type, rule.key_prefix, rule.raw_key_prefix, rule.kind)
-    stricter = Policy(policy.default, (*policy.rules[:place], deny, *policy.rules[place:]))
-    before = decide(policy, agent_id="main", session_key=key, parent_session_key=parent)
-    after = decide(stricter, agent_id="main", session_key=key, parent_session_key=parent)
-    assert before.allowed or not after.allowed
+    stricter = Policy(policy.default, (*policy.rules[:place], replace(rule, action="deny"), *policy.rules[place:]))
+    asked = {"agent_id": agent, "session_key": key, "parent_session_key": parent}
+    assert decide(policy, **asked).allowed or not decide(stricter, **asked).allowed
 
 
-@given(POLICIES, KEYS, KEYS)
-def test_the_order_of_rules_does_not_matter(policy: Policy, key: str | None, parent: str | None) -> None:
+@given(making.policies, making.agents, making.keys, making.keys)
+def test_the_order_of_rules_does_not_matter(policy: Policy, agent: str, key: str | None, parent: str | None) -> None:
     """Deny beats allow wherever they stand."""
     turned = Policy(policy.default, policy.rules[::-1])
-    first = decide(policy, agent_id="main", session_key=key, parent_session_key=parent)
-    second = decide(turned, agent_id="main", session_key=key, parent_session_key=parent)
-    assert first.allowed == second.allowed
+    asked = {"agent_id": agent, "session_key": key, "parent_session_key": parent}
+    assert decide(policy, **asked).allowed == decide(turned, **asked).allowed
 
 
-@given(POLICIES, KEYS, KEYS)
+@given(making.policies, making.keys, making.keys)
 def test_a_key_of_another_agent_reads_nothing(policy: Policy, tail: str | None, parent: str | None) -> None:
-    """Whatever the rules say, a key that names agent `ops` is denied on agent `main`."""
-    key = f"agent:ops:{tail}"
-    assert not decide(policy, agent_id="main", session_key=key, parent_session_key=parent).allowed
+    """Whatever the rules say and whoever the parent is, a key that names agent `ops` is denied on agent `main`."""
+    asked = {"agent_id": "main", "session_key": f"agent:ops:{tail}", "parent_session_key": parent}
+    assert not decide(policy, **asked).allowed
 
 
-@given(POLICIES, KEYS, KEYS)
-def test_explaining_and_deciding_agree(policy: Policy, key: str | None, parent: str | None) -> None:
+@given(making.policies, making.keys, making.keys)
+def test_a_parent_of_another_agent_opens_nothing(policy: Policy, key: str | None, tail: str | None) -> None:
+    """A sub-agent of a foreign session is foreign; to everybody else a parent key gives nothing."""
+    decision = decide(policy, agent_id="main", session_key=key, parent_session_key=f"agent:ops:{tail}")
+    alone = decide(policy, agent_id="main", session_key=key)
+    assert decision.allowed == alone.allowed
+    assert not (decision.allowed and decision.kind == "subagent")
+
+
+@given(making.policies, making.agents, making.keys, making.keys)
+def test_a_parent_key_never_gives_more_than_the_parent_has(
+    policy: Policy, agent: str, key: str | None, parent: str | None
+) -> None:
+    """Who is allowed with a parent key is allowed without it, or its parent is."""
+    if decide(policy, agent_id=agent, session_key=key, parent_session_key=parent).allowed:
+        alone = decide(policy, agent_id=agent, session_key=key)
+        assert alone.allowed or decide(policy, agent_id=agent, session_key=parent).allowed
+
+
+@given(making.policies, making.agents, making.keys, making.keys)
+def test_the_reason_of_a_decision_is_among_its_rules(
+    policy: Policy, agent: str, key: str | None, parent: str | None
+) -> None:
+    """What an explanation shows is what decided: the named rule matched, and with the action of the verdict."""
+    explanation = explain(policy, agent_id=agent, session_key=key, parent_session_key=parent)
+    decision, shown = explanation.decision, explanation
+    while decision.rule.startswith("parent: ") and shown.parent is not None:
+        decision, shown = shown.parent.decision, shown.parent
+    assert decision.allowed == explanation.decision.allowed
+    if decision.rule.startswith("rule "):
+        number = int(decision.rule.split()[1].rstrip(":"))
+        assert shown.rules[number - 1].matched
+        assert policy.rules[number - 1].action == ("allow" if decision.allowed else "deny")
+    elif decision.rule.startswith("default "):
+        assert not any(report.matched for report in shown.rules)
+        assert decision.rule == f"default {policy.default}"
+
+
+@given(making.policies, making.agents, making.keys, making.keys)
+def test_explaining_and_deciding_agree(policy: Policy, agent: str, key: str | None, parent: str | None) -> None:
     """The explanation's decision is the decision."""
-    asked = {"agent_id": "main", "session_key": key, "parent_session_key": parent}
+    asked = {"agent_id": agent, "session_key": key, "parent_session_key": parent}
     assert explain(policy, **asked).decision == decide(policy, **asked)

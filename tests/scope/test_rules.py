@@ -27,6 +27,9 @@ MATCHES = [
     (Rule("allow", raw_key_prefix="agent:main:discord:"), "discord:direct:1", True),
     (Rule("allow", raw_key_prefix="discord:"), "discord:direct:1", True),
     (Rule("allow", raw_key_prefix="discord:"), "agent:main:discord:direct:1", False),
+    (Rule("deny", key_prefix="irc:direct:ΟΔΟΣ"), "irc:direct:ΟΔΟΣ:thread:1", True),
+    (Rule("deny", key_prefix="irc:direct:rene\u0301"), "irc:direct:rené", True),
+    (Rule("deny", key_prefix="irc：direct："), "irc:direct:1", True),
     (Rule("allow", channel="discord", chat_type="group"), "agent:main:discord:channel:1", False),
     (Rule("allow", channel="discord", chat_type="channel"), "agent:main:discord:channel:1", True),
 ]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import errno
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
-from backends.corpus import Corpus, Kind, Root
-from sidecar.tools.reading import MAX_CHARS, Excerpt, PathNotAllowedError, locate, medium, read
+from backends.corpus import Corpus, Kind, Located, Root
+from sidecar.tools.passage import Passage
+from sidecar.tools.paths import PathNotAllowedError, locate
+from sidecar.tools.reading import medium, read
+from tests.running import alongside
 
 
 @pytest.fixture
@@ -29,64 +32,29 @@ def note(corpus: Corpus, data: bytes, name: str = "a.md") -> str:
     return f"memory/{name}"
 
 
-def get(corpus: Corpus, path: str, **range_: int) -> Excerpt:
+def get(corpus: Corpus, path: str) -> Passage:
     """Read a note that is there."""
-    excerpt = read(locate(corpus, path), **range_)
-    assert excerpt is not None
-    return excerpt
+    found = read(locate(corpus, path))
+    assert found is not None
+    return found
 
 
-def test_a_small_file_is_read_whole(corpus: Corpus) -> None:
-    """No truncation, no continuation."""
-    excerpt = get(corpus, note(corpus, b"one\ntwo\n"))
-    assert (excerpt.text, excerpt.start, excerpt.lines) == ("one\ntwo", 1, 2)
-    assert (excerpt.truncated, excerpt.next_from) == (False, None)
+def test_a_file_that_is_replaced_or_cut_while_it_is_read_gives_whole_lines(corpus: Corpus) -> None:
+    """One opened file, however often its name gets another one."""
+    path, over = note(corpus, b"first line\n" * 900), threading.Event()
+    folder = corpus.roots[0].path
 
+    def replace() -> None:
+        while not over.is_set():
+            (folder / "next").write_bytes(b"second line\n" * 900)
+            (folder / "next").replace(folder / "a.md")
+            (folder / "next").write_bytes(b"first line\n" * 900)
+            (folder / "next").replace(folder / "a.md")
+            os.truncate(folder / "a.md", len(b"first line\n") * 3)
 
-def test_a_range_says_where_to_go_on(corpus: Corpus) -> None:
-    """Reading on from `next_from` gives every line once."""
-    path = note(corpus, b"".join(b"line %d\n" % n for n in range(1, 11)))
-    first = get(corpus, path, start=3, lines=4)
-    assert (first.text.splitlines()[0], first.lines, first.next_from) == ("line 3", 4, 7)
-    rest = get(corpus, path, start=7, lines=4)
-    assert (rest.lines, rest.truncated) == (4, False)
-
-
-def test_line_ends_and_byte_order_marks_are_not_text(corpus: Corpus) -> None:
-    """CRLF and BOM are the file's packaging."""
-    assert get(corpus, note(corpus, b"\xef\xbb\xbfone\r\ntwo\r\n")).text == "one\ntwo"
-
-
-def test_bytes_that_are_not_utf8_are_shown_as_replacement(corpus: Corpus) -> None:
-    """A wrong encoding is no error."""
-    assert get(corpus, note(corpus, b"caf\xe9\n")).text == "caf\ufffd"
-
-
-def test_other_line_separators_do_not_shift_line_numbers(corpus: Corpus) -> None:
-    """Only a newline ends a line, for us as for the engines."""
-    assert get(corpus, note(corpus, "a\u2028b\x0cc\nd".encode()), start=2).text == "d"
-
-
-def test_the_character_limit_cuts_at_a_line(corpus: Corpus) -> None:
-    """Whole lines only, and the next one is named."""
-    path = note(corpus, b"x" * 5000 + b"\n" + b"y" * 5000 + b"\n" + b"z" * 5000 + b"\n")
-    excerpt = get(corpus, path)
-    assert (excerpt.lines, excerpt.truncated, excerpt.next_from) == (2, True, 3)
-    assert len(excerpt.text) <= MAX_CHARS
-
-
-def test_a_line_longer_than_the_limit_is_cut_and_skipped(corpus: Corpus) -> None:
-    """A five-megabyte line costs no five megabytes of reply, and what follows can be reached."""
-    path = note(corpus, "ü".encode() * 5_000_000 + b"\nafter\n")
-    excerpt = get(corpus, path)
-    assert (len(excerpt.text), excerpt.truncated, excerpt.next_from) == (MAX_CHARS, True, 2)
-    assert get(corpus, path, start=2).text == "after"
-
-
-def test_a_start_beyond_the_end_is_empty(corpus: Corpus) -> None:
-    """No error, no lines."""
-    excerpt = get(corpus, note(corpus, b"one\n"), start=5)
-    assert (excerpt.text, excerpt.lines, excerpt.truncated) == ("", 0, False)
+    with alongside(replace, over):
+        texts = [get(corpus, path).text for _ in range(1_000)]
+    assert {frozenset(text.split("\n")) for text in texts} <= {frozenset({"first line"}), frozenset({"second line"})}
 
 
 def test_a_missing_file_is_none(corpus: Corpus) -> None:
@@ -98,7 +66,7 @@ def test_a_missing_file_is_none(corpus: Corpus) -> None:
 def test_an_absolute_path_inside_a_root_is_understood(corpus: Corpus) -> None:
     """Agents often hold absolute paths."""
     note(corpus, b"one\n")
-    assert get(corpus, str(corpus.roots[0].path / "a.md")).path == "memory/a.md"
+    assert locate(corpus, str(corpus.roots[0].path / "a.md")).path == "memory/a.md"
 
 
 @pytest.mark.parametrize(
@@ -139,15 +107,6 @@ def test_a_link_is_refused_whether_or_not_it_leads_anywhere(corpus: Corpus, targ
             read(locate(corpus, path))
 
 
-def test_a_file_that_is_far_too_large_is_not_searched_through(corpus: Corpus) -> None:
-    """A terabyte of nothing must not keep a thread from its work."""
-    path = note(corpus, b"")
-    os.truncate(corpus.roots[0].path / "a.md", 2**40)
-    with pytest.raises(OSError) as caught:
-        read(locate(corpus, path), start=10)
-    assert caught.value.errno == errno.EFBIG
-
-
 def test_a_fifo_is_refused_without_waiting_for_a_writer(corpus: Corpus) -> None:
     """Nothing hangs."""
     os.mkfifo(corpus.roots[0].path / "pipe.md")
@@ -171,3 +130,23 @@ def test_of_an_image_only_its_type_is_told(tmp_path: Path) -> None:
     for path in ("photos/a.txt", "photos/talk.mp3", "photos/../boat.PNG"):
         with pytest.raises(PathNotAllowedError):
             locate(corpus, path)
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".md", "é" * 200 + ".md", "y" * 300 + "/a.md"])
+def test_a_name_that_no_disk_can_hold_is_a_missing_file(corpus: Corpus, name: str) -> None:
+    """Not an error of the disk."""
+    assert read(locate(corpus, f"memory/{name}")) is None
+
+
+def test_a_file_that_two_roots_cover_is_named_as_searches_name_it(tmp_path: Path) -> None:
+    """A conversation stays one under a wide path around it, also by a root that is a link."""
+    (tmp_path / "all" / "said").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "all" / "said")
+    said = Root(
+        name="sessions", kind=Kind.SESSION, path=tmp_path / "link", patterns=("**/*.md",), shown="qmd/sessions/"
+    )
+    wide = Root(name="all", kind=Kind.EXTRA, path=tmp_path / "all", patterns=("**/*.md",), shown="qmd/all/")
+    corpus = Corpus("main", tmp_path / "workspace", (said, wide))
+    for path in ("qmd/all/said/a.md", f"{tmp_path}/all/said/a.md", f"{tmp_path}/link/a.md", "qmd/sessions/a.md"):
+        assert locate(corpus, path) == Located(said, "a.md")
+    assert locate(corpus, "qmd/all/a.md") == Located(wide, "a.md")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,10 +10,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sidecar.gateway.asked import agent_of, body_of
-from sidecar.gateway.bodies import GetBody, SearchBody, parse
-from sidecar.gateway.errors import Code, GatewayError, json_response
+from sidecar.gateway.bodies import GetBody, SearchBody, SessionStartBody, TriggersBody, parse
+from sidecar.gateway.errors import Code, GatewayError, json_response, slow_disk
 from sidecar.gateway.view import DaemonView
 from sidecar.tools import reading, recall
+from sidecar.tools import session_start as starting
+from sidecar.tools import triggers as recalling
+from sidecar.tools.paths import PathNotAllowedError
 
 
 async def memory_search(daemon: DaemonView, request: Request) -> Response:
@@ -22,6 +24,7 @@ async def memory_search(daemon: DaemonView, request: Request) -> Response:
     started = time.perf_counter()
     agent = agent_of(daemon, request)
     body = parse(SearchBody, await body_of(request))
+    request.state.fields.update(agent=agent.id, **({"caller": body.caller.facts()} if body.caller else {}))
     asked = recall.SearchRequest(
         text=body.query,
         session_key=body.session_key,
@@ -37,9 +40,7 @@ async def memory_search(daemon: DaemonView, request: Request) -> Response:
     )
     with request.state.places.taken():
         reply = await recall.search(agent, asked, daemon.settings)
-    request.state.fields.update(
-        agent=agent.id, backend=reply["backend"], outcome=reply["outcome"], results=len(reply["results"])
-    )
+    request.state.fields.update(backend=reply["backend"], outcome=reply["outcome"], results=len(reply["results"]))
     took_ms = round((time.perf_counter() - started) * 1000, 2)
     return json_response({**reply, "tookMs": took_ms, "requestId": request.state.request_id})
 
@@ -61,24 +62,45 @@ async def memory_get(daemon: DaemonView, request: Request) -> Response:
     return json_response(reply)
 
 
+async def session_start(daemon: DaemonView, request: Request) -> Response:
+    """What a session that begins may load, and a sync on the way."""
+    agent = agent_of(daemon, request)
+    body = parse(SessionStartBody, await body_of(request))
+    request.state.fields.update(agent=agent.id)
+    with request.state.places.taken(), _reading_errors():
+        reply = await starting.start(agent, body.session_key, body.parent_session_key, daemon.settings, daemon.files)
+    return json_response(reply)
+
+
+async def triggers(daemon: DaemonView, request: Request) -> Response:
+    """Entries of the curated files that a message brings to mind."""
+    agent = agent_of(daemon, request)
+    body = parse(TriggersBody, await body_of(request))
+    asked = recalling.TriggersRequest(
+        message=body.message, session_key=body.session_key, parent_session_key=body.parent_session_key
+    )
+    with request.state.places.taken(), _reading_errors():
+        reply = await recalling.recall(agent, asked, daemon.files)
+    request.state.fields.update(agent=agent.id, results=len(reply["entries"]))
+    return json_response({**reply, "requestId": request.state.request_id})
+
+
 @contextmanager
 def _reading_errors() -> Iterator[None]:
     """What can go wrong with a file, as the caller is told."""
     try:
         yield
-    except reading.PathNotAllowedError:
+    except PathNotAllowedError:
         raise GatewayError(
             Code.PATH_NOT_ALLOWED,
             "this path is not part of the agent's memory",
             hint="use a path that memory_search returned, such as MEMORY.md or memory/2026-01-31.md",
         ) from None
     except TimeoutError:
-        raise GatewayError(
-            Code.TIMEOUT, "the disk did not answer in time", hint="try again; see whether the disk is well"
-        ) from None
+        raise slow_disk() from None
     except OSError as error:
         raise GatewayError(
             Code.UNREADABLE,
-            f"the file cannot be read ({os.strerror(error.errno or 0)})",
-            hint="check its size, and its permissions for the user who runs the daemon",
+            f"the file cannot be read ({error.strerror})",
+            hint="check its size, its encoding, and its permissions for the user who runs the daemon",
         ) from error

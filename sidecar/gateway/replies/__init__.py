@@ -2,3 +2,30 @@
 
 A field that is `NotRequired` is left out where there is nothing to say. Clients ignore fields that they do not know.
 """
+
+from sidecar.gateway.replies.agents import AgentList, AgentStatus, Environment, SyncReply
+from sidecar.gateway.replies.flush import FlushReply, FlushResultReply
+from sidecar.gateway.replies.memory import GetReply, SearchReply, SessionStartReply, TriggersReply
+from sidecar.gateway.replies.scope import Explanation
+from sidecar.gateway.replies.service import Alive, DaemonStatus, Info, Readiness, Stopping
+from sidecar.gateway.replies.sessions import ExportReply
+
+__all__ = [
+    "AgentList",
+    "AgentStatus",
+    "Alive",
+    "DaemonStatus",
+    "Environment",
+    "Explanation",
+    "ExportReply",
+    "FlushReply",
+    "FlushResultReply",
+    "GetReply",
+    "Info",
+    "Readiness",
+    "SearchReply",
+    "SessionStartReply",
+    "Stopping",
+    "SyncReply",
+    "TriggersReply",
+]

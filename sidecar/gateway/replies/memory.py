@@ -10,7 +10,8 @@ from typing_extensions import TypedDict
 from backends.base import Mode, Source
 from backends.corpus import Kind
 from sidecar.gateway.replies.shared import Denied, EmbeddingFallback, Engine, Fallback, Notice, Pending
-from sidecar.tools.recall import Outcome
+from sidecar.tools.outcomes import Outcome
+from sidecar.tools.triggers import MAX_ENTRIES
 
 Line = Annotated[int, Field(ge=1, description="Counted from 1, inclusive.")]
 Relevance = Annotated[float, Field(ge=0, le=1, description="0 to 1; means the same on every engine.")]
@@ -45,6 +46,23 @@ class Result(TypedDict):
     explain: NotRequired[dict[str, Any]]
 
 
+class EmbeddingBootstrap(TypedDict):
+    """Why the question was not embedded."""
+
+    provider: Annotated[str | None, Field(description="Who was to embed it.")]
+    code: str
+    reason: str
+
+
+class Debug(TypedDict):
+    """For whoever looks after the daemon; no part of it is for an agent."""
+
+    embeddingBootstrap: NotRequired[EmbeddingBootstrap]
+    warning: NotRequired[str]
+    action: NotRequired[str]
+    error: NotRequired[str]
+
+
 class SearchReply(TypedDict):
     """What was found, by whom, and why it is not more."""
 
@@ -60,6 +78,7 @@ class SearchReply(TypedDict):
     denied: NotRequired[Denied]
     pending: NotRequired[Pending]
     notices: list[Notice]
+    debug: NotRequired[Debug]
     disabled: NotRequired[bool]
     unavailable: NotRequired[bool]
     error: NotRequired[str]
@@ -81,10 +100,52 @@ class GetReply(_Start):
     path: str
     text: str
     lines: NotRequired[Annotated[int, Field(description="How many lines `text` holds.")]]
-    truncated: NotRequired[bool]
+    truncated: NotRequired[Annotated[bool, Field(description="There is more, below or in the line itself.")]]
+    partial: NotRequired[Annotated[bool, Field(description="The line is too long: its rest is not shown.")]]
     nextFrom: NotRequired[Annotated[int, Field(ge=1, description="The line to go on from.")]]
     media: NotRequired[MediaType]
     outcome: NotRequired[Literal["denied"]]
     denied: NotRequired[Denied]
     disabled: NotRequired[bool]
     error: NotRequired[str]
+
+
+class Note(TypedDict):
+    """A note of a day, there or not."""
+
+    path: str
+    exists: bool
+
+
+class SessionStartReply(TypedDict):
+    """What a session that begins may load."""
+
+    load: Annotated[list[Note], Field(description="The notes of today and yesterday, where they could be read.")]
+    memoryMd: Annotated[Literal["allowed", "denied"], Field(description="Whether `MEMORY.md` may be loaded.")]
+    citationHint: NotRequired[Annotated[str, Field(description="A sentence for the prompt.")]]
+    sync: Literal["queued", "off"]
+    denied: NotRequired[Denied]
+
+
+class Entry(TypedDict):
+    """One entry of a curated file, without its annotations."""
+
+    path: str
+    startLine: Line
+    endLine: Line
+    text: str
+    score: Relevance
+    trigger: Annotated[str, Field(description="The phrase of the entry that the message spoke of.")]
+    partial: NotRequired[Annotated[bool, Field(description="The end of the entry did not fit.")]]
+
+
+class TriggersReply(TypedDict):
+    """What a message brings to mind."""
+
+    entries: Annotated[list[Entry], Field(max_length=MAX_ENTRIES, description="Best first.")]
+    skipped: NotRequired[Annotated[Literal["heartbeat", "cron", "hook"], Field(description="Nobody speaks there.")]]
+    denied: NotRequired[Denied]
+    disabled: NotRequired[bool]
+    error: NotRequired[str]
+    notices: NotRequired[Annotated[list[Notice], Field(description="Which files could not be read.")]]
+    requestId: str

@@ -7,6 +7,8 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from scope import ChatType, Kind
+
 Engine: TypeAlias = Literal["qmd", "builtin"]
 UnixTime = Annotated[float, Field(description="Unix time in seconds.")]
 #: `from` is a word of Python, so that these fields cannot stand in a class.
@@ -46,5 +48,5 @@ class Denied(TypedDict):
 
     rule: Annotated[str, Field(description="The rule that denies, or the verdict of the session key alone.")]
     channel: str | None
-    chatType: Literal["direct", "group", "channel"] | None
-    kind: Annotated[str, Field(description="What kind of session the key names, such as `main` or `cron`.")]
+    chatType: ChatType | None
+    kind: Annotated[Kind, Field(description="What kind of session the key names.")]

@@ -93,3 +93,19 @@ def test_reading_on_keeps_the_agent(run: Run, daemon: FakeDaemon) -> None:
     reply = {"path": "a.md", "text": "x", "from": 1, "lines": 1, "truncated": True, "nextFrom": 2}
     daemon.routes[ROUTE] = (200, reply)
     assert "qmd-sidecar get -a main a.md:2" in run("get", "-a", "main", "a.md:1:1").stderr
+
+
+def test_blank_lines_are_lines(run: Run, daemon: FakeDaemon) -> None:
+    """One of them alone is no failure, and none is swallowed."""
+    daemon.routes[ROUTE] = (200, {"path": "a.md", "text": "", "from": 2, "lines": 1})
+    result = run("get", "a.md:2:1")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "\n", "")
+    daemon.routes[ROUTE] = (200, {"path": "a.md", "text": "one\n", "from": 1, "lines": 2})
+    assert run("get", "a.md:1:2").stdout == "one\n\n"
+
+
+def test_a_line_that_was_cut_is_told(run: Run, daemon: FakeDaemon) -> None:
+    """Nothing is left out in silence."""
+    reply = {"path": "a.md", "text": "x", "from": 4, "lines": 1, "truncated": True, "partial": True}
+    daemon.routes[ROUTE] = (200, reply)
+    assert "line 4 is too long to be shown" in run("get", "a.md:4").stderr

@@ -175,6 +175,8 @@ def test_a_key_that_crosses_the_network_in_clear_is_told(load_text: Load, url: s
         ({"headers": {"X-A": f"{CANARY}\r\nHost: x"}}, "headers.X-A"),
         ({"headers": {"X-A": f"{CANARY}\u00e9"}}, "headers.X-A"),
         ({"headers": {"X A": CANARY}}, "headers"),
+        ({"headers": {"Content-length": CANARY}}, "headers.Content-length"),
+        ({"headers": {"TRANSFER-ENCODING": CANARY}}, "headers.TRANSFER-ENCODING"),
         ({"apiKey": f"{CANARY}\n{CANARY}"}, "apiKey"),
     ],
 )

@@ -85,7 +85,9 @@ def test_the_socket_by_precedence(home: Path) -> None:
 def test_the_memory_slot_can_turn_us_off(home: Path, slot: str, disabled: bool) -> None:
     """Only `none` does; other plugins' names are accepted."""
     file = write(home / "c.json5", f"{{plugins: {{slots: {{memory: '{slot}'}}, entries: {{x: '${{UNSET}}'}}}}}}")
-    assert load(file, environ={"HOME": str(home)}).disabled is disabled
+    settings = load(file, environ={"HOME": str(home)})
+    assert settings.disabled is disabled
+    assert [agent.off_by for agent in settings.agents.values()] == ["plugins.slots.memory" if disabled else ""]
 
 
 def test_what_we_read_of_other_sections(home: Path) -> None:

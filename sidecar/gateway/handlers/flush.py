@@ -1,0 +1,58 @@
+"""The flush before a compaction: asking for it, and telling how it went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from sidecar.gateway.asked import agent_of, body_of
+from sidecar.gateway.bodies import FlushBody, FlushedBody, FlushResultBody, parse
+from sidecar.gateway.errors import json_response, slow_disk
+from sidecar.gateway.view import DaemonView
+from sidecar.tools import flush
+from sidecar.tools.flush_ledger import Result
+
+
+async def memory_flush(daemon: DaemonView, request: Request) -> Response:
+    """Whether a session should write down what matters before it is compacted."""
+    agent = agent_of(daemon, request)
+    body = parse(FlushBody, await body_of(request))
+    size = flush.Size(
+        context_window=body.context_window, total_tokens=body.total_tokens, transcript_bytes=body.transcript_bytes
+    )
+    place = flush.Place(access=body.workspace_access, sandboxed=body.sandboxed)
+    with request.state.places.taken(), _deadline():
+        reply = await flush.decide(agent, _session(body), size, place, daemon.settings, daemon.files)
+    request.state.fields.update(agent=agent.id, flush=reply["flush"], reason=reply["reason"])
+    return json_response(reply)
+
+
+async def result(daemon: DaemonView, request: Request) -> Response:
+    """How a flush went."""
+    agent = agent_of(daemon, request)
+    body = parse(FlushResultBody, await body_of(request))
+    with request.state.places.taken(), _deadline():
+        reply = await flush.report(agent, _session(body), Result(body.result), daemon.files)
+    request.state.fields.update(agent=agent.id, result=body.result, state=reply["state"])
+    return json_response(reply)
+
+
+def _session(body: FlushedBody) -> flush.Session:
+    return flush.Session(
+        key=body.session_key,
+        parent_key=body.parent_session_key,
+        id=body.session_id,
+        compactions=body.compaction_count,
+    )
+
+
+@contextmanager
+def _deadline() -> Iterator[None]:
+    """A disk that does not answer, as the caller is told."""
+    try:
+        yield
+    except TimeoutError:
+        raise slow_disk() from None
