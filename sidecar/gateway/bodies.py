@@ -75,7 +75,16 @@ def _iso(value: Any) -> date:
 Day = Annotated[date, BeforeValidator(_iso)]
 
 
-class SearchBody(Body):
+class Reader(Body):
+    """Who wants to see memory."""
+
+    session_key: SessionKeyText | None = None
+    """Who asks, such as `agent:main:main`; scope decides by it."""
+    parent_session_key: SessionKeyText | None = None
+    """The session for which a sub-agent works; its own key does not say who may read."""
+
+
+class SearchBody(Reader):
     """`POST /v1/agents/{id}/memory_search`."""
 
     query: Annotated[str, Field(json_schema_extra={"pattern": NOT_BLANK})]
@@ -84,10 +93,6 @@ class SearchBody(Body):
     """The configured number where left out."""
     min_score: Annotated[float, Field(ge=0, le=1)] | None = None
     """The least relevance of a result; the configured one where left out."""
-    session_key: SessionKeyText | None = None
-    """Who asks, such as `agent:main:main`; scope decides by it."""
-    parent_session_key: SessionKeyText | None = None
-    """The session for which a sub-agent works; its own key does not say who may read."""
     visible_sessions: Annotated[list[SessionKeyText], Field(max_length=10_000)] | None = None
     """The sessions whose conversations the caller may see."""
     caller: Caller | None = None
@@ -120,7 +125,7 @@ class SearchBody(Body):
         return value
 
 
-class GetBody(Body):
+class GetBody(Reader):
     """`POST /v1/agents/{id}/memory_get`."""
 
     path: Annotated[str, Field(min_length=1, max_length=4096)]
@@ -129,58 +134,60 @@ class GetBody(Body):
     """The first line, counted from 1."""
     lines: Position | None = None
     """How many lines: 200 where left out."""
-    session_key: SessionKeyText | None = None
-    """Who asks, such as `agent:main:main`; scope decides by it."""
-    parent_session_key: SessionKeyText | None = None
-    """The session for which a sub-agent works; its own key does not say who may read."""
 
 
-class ExplainBody(Body):
-    """`POST /v1/scope/explain`. Keys as `memory_search` takes them; a missing one is explained, too."""
+class ExplainBody(Reader):
+    """`POST /v1/scope/explain`. A missing key is explained, too."""
 
     agent: Annotated[str, Field(min_length=1, max_length=200)]
-    session_key: SessionKeyText | None = None
-    parent_session_key: SessionKeyText | None = None
+    """Whose memory it is about."""
 
 
-class TriggersBody(Body):
-    """`POST /v1/agents/{id}/triggers`. A message without words, such as a picture, brings nothing to mind."""
+class TriggersBody(Reader):
+    """`POST /v1/agents/{id}/triggers`."""
 
     message: str
-    session_key: SessionKeyText | None = None
-    parent_session_key: SessionKeyText | None = None
+    """What was said; one without words, such as a picture, brings nothing to mind."""
 
 
-class SessionStartBody(Body):
+class SessionStartBody(Reader):
     """`POST /v1/agents/{id}/session_start`."""
 
     session_key: SessionKeyText
-    parent_session_key: SessionKeyText | None = None
+    """The session that begins, such as `agent:main:main`."""
 
 
-class FlushedBody(Body):
+class FlushedBody(Reader):
     """Whose flush is meant: of which conversation under a key, and how many compactions it has had."""
 
     session_key: SessionKeyText
-    parent_session_key: SessionKeyText | None = None
+    """The session that is flushed, such as `agent:main:main`."""
     session_id: Annotated[str, Field(max_length=200)] | None = None
+    """Tells the conversations apart that one key had."""
     compaction_count: Count = 0
+    """How many compactions this conversation has had."""
 
 
 class FlushBody(FlushedBody):
     """`POST /v1/agents/{id}/memory_flush`. Sizes that the gateway does not know are left out."""
 
     context_window: Count
+    """In tokens."""
     total_tokens: Count | None = None
+    """How many of them are used."""
     transcript_bytes: Count | None = None
+    """How large the transcript is."""
     workspace_access: Literal["rw", "ro", "none"]
+    """What the session may do with its workspace."""
     sandboxed: bool = False
+    """Whether the session runs in a sandbox."""
 
 
 class FlushResultBody(FlushedBody):
     """`POST /v1/agents/{id}/memory_flush/result`."""
 
     result: Literal["done", "failed", "aborted"]
+    """How the silent turn went; `aborted` where the user broke it off."""
 
 
 class SyncBody(Body):
@@ -197,11 +204,14 @@ class SyncBody(Body):
 
 
 class ExportBody(Body):
-    """`POST /v1/agents/{id}/export`. `dryRun` writes nothing; `since` passes over older transcripts."""
+    """`POST /v1/agents/{id}/export`."""
 
     dry_run: bool = False
+    """Write nothing, and say what would be written."""
     diff: bool = False
+    """Also show what changes in the files."""
     since: Day | None = None
+    """Pass over transcripts last written before this day, in the user's time zone."""
 
 
 AnyBody = TypeVar("AnyBody", bound=Body)

@@ -9,7 +9,8 @@ GatewayError
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from typing import Any
 
@@ -61,9 +62,15 @@ class GatewayError(Exception):
         self.headers = headers or {}
 
 
-def slow_disk() -> GatewayError:
-    """A deadline passed while the disk was asked."""
-    return GatewayError(Code.TIMEOUT, "the disk did not answer in time", hint="try again; see whether the disk is well")
+@contextmanager
+def disk_deadline() -> Iterator[None]:
+    """A disk that does not answer in time, as the caller is told."""
+    try:
+        yield
+    except TimeoutError:
+        raise GatewayError(
+            Code.TIMEOUT, "the disk did not answer in time", hint="try again; see whether the disk is well"
+        ) from None
 
 
 def json_response(payload: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

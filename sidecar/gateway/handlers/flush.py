@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from starlette.requests import Request
 from starlette.responses import Response
 
 from sidecar.gateway.asked import agent_of, body_of
 from sidecar.gateway.bodies import FlushBody, FlushedBody, FlushResultBody, parse
-from sidecar.gateway.errors import json_response, slow_disk
+from sidecar.gateway.errors import disk_deadline, json_response
 from sidecar.gateway.view import DaemonView
 from sidecar.tools import flush
 from sidecar.tools.flush_ledger import Result
@@ -24,7 +21,7 @@ async def memory_flush(daemon: DaemonView, request: Request) -> Response:
         context_window=body.context_window, total_tokens=body.total_tokens, transcript_bytes=body.transcript_bytes
     )
     place = flush.Place(access=body.workspace_access, sandboxed=body.sandboxed)
-    with request.state.places.taken(), _deadline():
+    with request.state.places.taken(), disk_deadline():
         reply = await flush.decide(agent, _session(body), size, place, daemon.settings, daemon.files)
     request.state.fields.update(agent=agent.id, flush=reply["flush"], reason=reply["reason"])
     return json_response(reply)
@@ -34,7 +31,7 @@ async def result(daemon: DaemonView, request: Request) -> Response:
     """How a flush went."""
     agent = agent_of(daemon, request)
     body = parse(FlushResultBody, await body_of(request))
-    with request.state.places.taken(), _deadline():
+    with request.state.places.taken(), disk_deadline():
         reply = await flush.report(agent, _session(body), Result(body.result), daemon.files)
     request.state.fields.update(agent=agent.id, result=body.result, state=reply["state"])
     return json_response(reply)
@@ -47,12 +44,3 @@ def _session(body: FlushedBody) -> flush.Session:
         id=body.session_id,
         compactions=body.compaction_count,
     )
-
-
-@contextmanager
-def _deadline() -> Iterator[None]:
-    """A disk that does not answer, as the caller is told."""
-    try:
-        yield
-    except TimeoutError:
-        raise slow_disk() from None

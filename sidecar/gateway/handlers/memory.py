@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from sidecar.gateway.asked import agent_of, body_of
 from sidecar.gateway.bodies import GetBody, SearchBody, SessionStartBody, TriggersBody, parse
-from sidecar.gateway.errors import Code, GatewayError, json_response, slow_disk
+from sidecar.gateway.errors import Code, GatewayError, disk_deadline, json_response
 from sidecar.gateway.view import DaemonView
 from sidecar.tools import reading, recall
 from sidecar.tools import session_start as starting
@@ -67,7 +67,7 @@ async def session_start(daemon: DaemonView, request: Request) -> Response:
     agent = agent_of(daemon, request)
     body = parse(SessionStartBody, await body_of(request))
     request.state.fields.update(agent=agent.id)
-    with request.state.places.taken(), _reading_errors():
+    with request.state.places.taken(), disk_deadline():
         reply = await starting.start(agent, body.session_key, body.parent_session_key, daemon.settings, daemon.files)
     return json_response(reply)
 
@@ -79,7 +79,7 @@ async def triggers(daemon: DaemonView, request: Request) -> Response:
     asked = recalling.TriggersRequest(
         message=body.message, session_key=body.session_key, parent_session_key=body.parent_session_key
     )
-    with request.state.places.taken(), _reading_errors():
+    with request.state.places.taken(), disk_deadline():
         reply = await recalling.recall(agent, asked, daemon.files)
     request.state.fields.update(agent=agent.id, results=len(reply["entries"]))
     return json_response({**reply, "requestId": request.state.request_id})
@@ -89,15 +89,14 @@ async def triggers(daemon: DaemonView, request: Request) -> Response:
 def _reading_errors() -> Iterator[None]:
     """What can go wrong with a file, as the caller is told."""
     try:
-        yield
+        with disk_deadline():
+            yield
     except PathNotAllowedError:
         raise GatewayError(
             Code.PATH_NOT_ALLOWED,
             "this path is not part of the agent's memory",
             hint="use a path that memory_search returned, such as MEMORY.md or memory/2026-01-31.md",
         ) from None
-    except TimeoutError:
-        raise slow_disk() from None
     except OSError as error:
         raise GatewayError(
             Code.UNREADABLE,
