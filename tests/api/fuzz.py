@@ -8,6 +8,7 @@ The promise: no crash, no status or code that is not documented, and no field of
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 from collections import Counter
@@ -26,6 +27,7 @@ from schemathesis import Case, GenerationMode
 from schemathesis.core.failures import FailureGroup
 from schemathesis.schemas import APIOperation
 
+from sidecar.gateway.routes import OPERATIONS, Operation
 from tests.api.stage import AGENT, stage
 from tests.api.strict import strict_document
 from tests.api.unix import TIMEOUT_S, session
@@ -41,29 +43,53 @@ CONFIG = schemathesis.Config.from_dict(
 )
 #: Bodies have more to try than the rest of a request.
 BODY_WEIGHT = 12
-#: Values of fields that lead past the door, where what is drawn at random does not.
-KNOWN = {
-    "memory_search": {"sessionKey": "agent:main:main", "query": "when does the boat leave?"},
-    "memory_get": {"sessionKey": "agent:main:main", "path": "memory/2026-02-10.md"},
+#: Of so many requests one is left as it was drawn; the others lead past the door, where what is drawn does not.
+STRANGER = 5
+#: Who may see the memory; the last one only as somebody's sub-agent.
+KEYS = ["agent:main:main", "agent:main:telegram:direct:1", "agent:main:cron:nightly", "agent:main:subagent:1"]
+#: By the last word of a path: values of fields that have something to show.
+KNOWN: dict[str, dict[str, list[Any]]] = {
+    "memory_search": {
+        "query": ["the boat to Corvo", "when does the boat leave?"],
+        "after": ["2026-01-01"],
+        "before": ["2026-12-31"],
+        "minScore": [0, 0.2],
+        "timeoutMs": [4_000],
+    },
+    "memory_get": {"path": ["MEMORY.md", "memory/2026-02-10.md", "memory/2026-02-10.md#L1-L3"], "from": [1, 2]},
+    "triggers": {"message": ["Are there walnuts in it?", "walnuts"]},
+    "memory_flush": {"contextWindow": [200_000], "totalTokens": [190_000], "workspaceAccess": ["rw"]},
+    "explain": {"agent": [AGENT]},
 }
+#: Where there is something to show, one of these fields holds it.
+CONTENT = ("results", "text", "entries", "load", "flush", "rules", "export", "reports", "estimate", "agents")
 
 
 @dataclass
 class Fuzz:
-    """What was asked, by operation and status, and each kind of fault once."""
+    """What was asked, by operation and status, what had something to show, and each kind of fault once."""
 
     counts: Counter[tuple[str, int]] = field(default_factory=Counter)
+    shown: Counter[tuple[str, int]] = field(default_factory=Counter)
     faults: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def table(self) -> str:
         """One line for each operation and status."""
-        rows = [f"  {number:>6}  {status}  {label}" for (label, status), number in sorted(self.counts.items())]
+        rows = [
+            f"  {number:>6}  {status}  {label}" + (f", {shown} with content" if (shown := self.shown[asked]) else "")
+            for asked, number in sorted(self.counts.items())
+            for label, status in [asked]
+        ]
         return "\n".join([*rows, f"  {self.counts.total():>6}  requests, {len(self.faults)} kinds of faults"])
 
     def ask(self, case: Case, wire: requests.Session) -> None:
         """Ask one thing, and judge the answer."""
         response = case.call(base_url=HOST, session=wire, timeout=TIMEOUT_S)
-        self.counts[case.operation.label, response.status_code] += 1
+        asked = case.operation.label, response.status_code
+        self.counts[asked] += 1
+        # A HEAD has no body.
+        reply = json.loads(response.content or b"{}")
+        self.shown[asked] += any(reply.get(name) for name in CONTENT)
         try:
             case.validate_response(response, transport_kwargs={"session": wire, "base_url": HOST})
         except FailureGroup as group:
@@ -72,20 +98,33 @@ class Fuzz:
                 self.faults.setdefault((case.operation.label, type(failure).__name__), told[:2000])
 
 
-def _fuzzed_document() -> dict[str, Any]:
-    """The strict document, in which one agent is known to be there."""
+def _exemplary_document() -> dict[str, Any]:
+    """The strict document with known values as examples: edges of one field are asked with known values in the rest."""
     strict = strict_document()
-    for path in strict["paths"].values():
-        for operation in path.values():
-            for parameter in operation["parameters"]:
-                if parameter["in"] == "path":
-                    parameter["schema"] = {"anyOf": [{"const": AGENT}, parameter["schema"]]}
+    for row in OPERATIONS:
+        operation = strict["paths"][row.path][row.method.lower()]
+        for parameter in operation["parameters"]:
+            if parameter["in"] == "path":
+                parameter["schema"] |= {"examples": [AGENT]}
+        if row.body:
+            fields = strict["components"]["schemas"][row.body.__name__]["properties"]
+            for name, some in _known(row).items():
+                # A default would be asked instead.
+                fields[name].pop("default", None)
+                fields[name] |= {"examples": some}
     return strict
+
+
+def _known(row: Operation) -> dict[str, list[Any]]:
+    """Known values of the fields that a route has."""
+    has = {field.alias for field in row.body.model_fields.values()} if row.body else set()
+    keys = {"sessionKey": KEYS, "parentSessionKey": KEYS[:2]}
+    return {name: some for name, some in {**keys, **KNOWN.get(Path(row.path).name, {})}.items() if name in has}
 
 
 def fuzz(daemon: Running, *, number: int, seed: int) -> Fuzz:
     """Ask about everything at the edges of the schema once, and about what is drawn at random up to `number`."""
-    schema = schemathesis.openapi.from_dict(_fuzzed_document(), config=CONFIG).exclude(path=LEFT_OUT)
+    schema = schemathesis.openapi.from_dict(_exemplary_document(), config=CONFIG).exclude(path=LEFT_OUT)
     operations = [found.ok() for found in schema.get_all_operations()]
     run = Fuzz()
     with session(daemon.client.path) as wire:
@@ -111,18 +150,20 @@ def _edges(operation: APIOperation) -> Iterator[Case]:
 
 
 def _drawn(operation: APIOperation, number: int, seed: int) -> list[Case]:
-    """Cases drawn at random, the same for the same seed; of what has a body, half are forbidden."""
-    if not operation.body:
-        return _of(operation.as_strategy(), number, seed)
+    """Cases drawn at random, the same for the same seed; of what has a body, a quarter is forbidden."""
     agent = {"id": AGENT} if operation.path_parameters else None
-    allowed, forbidden = (operation.as_strategy(mode, path_parameters=agent) for mode in GenerationMode)
-    known = KNOWN.get(Path(operation.path).name, {})
-    some = strategies.fixed_dictionaries({}, optional={name: strategies.just(value) for name, value in known.items()})
-    half = number // 2
-    return [*_of(strategies.builds(_knowing, allowed, some), number - half, seed), *_of(forbidden, half, seed)]
+    strangers, forbidden = number // STRANGER, number // 4 if operation.body else 0
+    row = next(row for row in OPERATIONS if (row.method, row.path) == (operation.method.upper(), operation.path))
+    known = strategies.fixed_dictionaries({name: strategies.sampled_from(some) for name, some in _known(row).items()})
+    allowed = strategies.builds(_knowing, operation.as_strategy(path_parameters=agent), known)
+    return [
+        *_of(operation.as_strategy(), strangers, seed),
+        *_of(allowed, number - strangers - forbidden, seed),
+        *_of(operation.as_strategy(GenerationMode.NEGATIVE, path_parameters=agent), forbidden, seed),
+    ]
 
 
-def _knowing(case: Case, known: dict[str, str]) -> Case:
+def _knowing(case: Case, known: dict[str, Any]) -> Case:
     if isinstance(case.body, dict):
         case.body = {**case.body, **known}
     return case
@@ -130,6 +171,8 @@ def _knowing(case: Case, known: dict[str, str]) -> Case:
 
 def _of(strategy: SearchStrategy[Case], number: int, seed: int) -> list[Case]:
     cases: list[Case] = []
+    if number == 0:
+        return cases
 
     @seeded(seed)
     @settings(
@@ -143,8 +186,7 @@ def _of(strategy: SearchStrategy[Case], number: int, seed: int) -> list[Case]:
     def draw(case: Case) -> None:
         cases.append(case)
 
-    if number:
-        draw()
+    draw()
     return cases
 
 

@@ -21,9 +21,9 @@ def strict_document() -> dict[str, Any]:
     return strict
 
 
-def undocumented(method: str, path: str, reply: Any) -> list[str]:
-    """What the document does not say of an answer that is no refusal: places and what is wrong there."""
-    errors = _validator(method.lower(), _template(path.partition("?")[0])).iter_errors(reply)
+def undocumented(method: str, path: str, reply: Any, *, status: str = "2") -> list[str]:
+    """What the document does not say of an answer, whose status begins so: places and what is wrong there."""
+    errors = _validator(method.lower(), _template(path.partition("?")[0]), status).iter_errors(reply)
     return [f"{method} {path} {'/'.join(map(str, error.instance_path))}: {error.message[:300]}" for error in errors]
 
 
@@ -33,8 +33,9 @@ def _template(path: str) -> str:
 
 
 @cache
-def _validator(method: str, template: str) -> jsonschema_rs.Validator:
+def _validator(method: str, template: str, status: str) -> jsonschema_rs.Validator:
     strict = strict_document()
     responses = strict["paths"][template][method]["responses"]
-    schemas = [row["content"]["application/json"]["schema"] for status, row in responses.items() if status < "300"]
+    rows = [row for documented, row in responses.items() if documented.startswith(status)]
+    schemas = [row["content"]["application/json"]["schema"] for row in rows]
     return jsonschema_rs.validator_for({"anyOf": schemas, "components": strict["components"]})
