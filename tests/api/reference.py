@@ -103,8 +103,9 @@ def _shapes(described: Json) -> Iterator[str]:
 
 
 def _fields(schema: Json) -> Iterator[str]:
+    """The rows of a shape, first of what must be there."""
     required = schema.get("required", [])
-    for name, value in schema["properties"].items():
+    for name, value in sorted(schema["properties"].items(), key=lambda field: field[0] not in required):
         mark = "" if name in required else "?"
         meaning = " ".join(filter(None, [value.get("description", "").replace("|", "\\|"), _limits(value)]))
         yield f"| `{name}`{mark} | {_word(value).replace('|', chr(92) + '|')} | {meaning} |"
