@@ -38,4 +38,4 @@ def _validator(method: str, template: str, status: str) -> jsonschema_rs.Validat
     responses = strict["paths"][template][method]["responses"]
     rows = [row for documented, row in responses.items() if documented.startswith(status)]
     schemas = [row["content"]["application/json"]["schema"] for row in rows]
-    return jsonschema_rs.validator_for({"anyOf": schemas, "components": strict["components"]})
+    return jsonschema_rs.validator_for({"anyOf": schemas or [False], "components": strict["components"]})
