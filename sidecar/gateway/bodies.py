@@ -89,11 +89,12 @@ class SearchBody(Body):
 
 
 class GetBody(Body):
-    """`POST /v1/agents/{id}/memory_get`. `from` is the first line, 1-based."""
+    """`POST /v1/agents/{id}/memory_get`. `from` is the first line, `column` the code point in it, both 1-based."""
 
     path: Annotated[str, Field(min_length=1, max_length=4096)]
     start: Annotated[int | None, Field(alias="from", ge=1)] = None
     lines: Annotated[int, Field(ge=1)] | None = None
+    column: Annotated[int, Field(ge=1)] | None = None
     session_key: SessionKeyText | None = None
     parent_session_key: SessionKeyText | None = None
 
@@ -120,14 +121,14 @@ Count = Annotated[int, Field(ge=0, le=2**53)]
 class SessionStartBody(Body):
     """`POST /v1/agents/{id}/session_start`."""
 
-    session_key: SessionKeyText
+    session_key: SessionKeyText | None = None
     parent_session_key: SessionKeyText | None = None
 
 
 class FlushedBody(Body):
     """Whose flush is meant: of which conversation under a key, and how many compactions it has had."""
 
-    session_key: SessionKeyText
+    session_key: SessionKeyText | None = None
     parent_session_key: SessionKeyText | None = None
     session_id: Annotated[str, Field(max_length=200)] | None = None
     compaction_count: Count = 0
