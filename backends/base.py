@@ -62,7 +62,8 @@ class Hit:
     """One passage that answers: whole lines of one file, read back from it.
 
     `path` is the shown path (`Corpus.shown`); lines are 1-based and inclusive; scores are relevances in 0..1;
-    `partial` marks a window cut out of a single line that is longer than the snippet limit. `newer` names the line
+    `partial` marks a window cut out of a single line that is longer than the snippet limit, and `column` is the code
+    point of that line, from 1, at which it begins. `newer` names the line
     (`path#L<n>`) of a hit before this one that says something newer about the same fact. `media` is the media type of
     an image or a recording: the hit is the whole file, its snippet names it, and its lines are 1 to 1.
     """
@@ -79,6 +80,7 @@ class Hit:
     text_score: float | None = None
     vector_score: float | None = None
     partial: bool = False
+    column: int | None = None
     newer: str | None = None
     media: str | None = None
     explain: Mapping[str, Any] | None = None

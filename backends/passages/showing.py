@@ -42,6 +42,7 @@ def shown_as(passage: Passage, query: Query, named: float) -> Hit:
         text_score=passage.text_score,
         vector_score=passage.vector_score,
         partial=passage.cut is not None,
+        column=passage.cut[0] + 1 if passage.cut else None,
         explain=_explained(passage, named=bool(named)) if query.explain else None,
     )
 

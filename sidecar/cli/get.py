@@ -25,12 +25,14 @@ _AFTER_NOTE = re.compile(r"\.md:", re.IGNORECASE)
 @click.command()
 @click.argument("place", metavar="PATH[:LINE[:COUNT]]")
 @agent_option
+@click.option("--column", type=click.IntRange(1), help="Begin at this character of LINE, which is very long.")
 @click.option("--session", metavar="KEY", help="Read as this session would: its scope applies.")
 @shared_options
 @verb
 def get(
     place: str,
     agent: str | None,
+    column: int | None,
     session: str | None,
     config: Path | None,
     state_dir: Path | None,
@@ -46,7 +48,8 @@ def get(
     chosen = choose_agent(client, agent)
     key = session or f"agent:{chosen}:cli:direct:get"
     # `from` is a keyword of Python, hence the mapping.
-    reply = client.get(chosen, **{"path": path, "from": first, "lines": count, "sessionKey": key})
+    asked = {"path": path, "from": first, "lines": count, "column": column, "sessionKey": key}
+    reply = client.get(chosen, **asked)
     if as_json:
         print_json(reply)
     else:
@@ -83,8 +86,9 @@ def show(reply: Mapping[str, Any], command: str) -> None:
         text = str(reply.get("text"))
         sys.stdout.write(f"{printable(text) if sys.stdout.isatty() else text}\n")
         sys.stdout.flush()
-        if reply.get("partial"):
-            say(f"line {reply.get('from')} is too long to be shown: its rest stands in the file alone")
+        if reply.get("nextColumn"):
+            following = f"{reply.get('path')}:{reply.get('from')}"
+            say(f"the line goes on: {command} --column {reply['nextColumn']} {shlex.quote(following)}")
         if reply.get("nextFrom"):
             following = f"{reply.get('path')}:{reply['nextFrom']}"
             say(f"more: {command} {shlex.quote(following)}")

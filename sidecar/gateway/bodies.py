@@ -134,6 +134,8 @@ class GetBody(Reader):
     """The first line, counted from 1."""
     lines: Position | None = None
     """How many lines: 200 where left out."""
+    column: Position | None = None
+    """The first character of that line, a code point counted from 1."""
 
 
 class ExplainBody(Reader):
@@ -153,15 +155,10 @@ class TriggersBody(Reader):
 class SessionStartBody(Reader):
     """`POST /v1/agents/{id}/session_start`."""
 
-    session_key: SessionKeyText
-    """The session that begins, such as `agent:main:main`."""
-
 
 class FlushedBody(Reader):
     """Whose flush is meant: of which conversation under a key, and how many compactions it has had."""
 
-    session_key: SessionKeyText
-    """The session that is flushed, such as `agent:main:main`."""
     session_id: Annotated[str, Field(max_length=200)] | None = None
     """Tells the conversations apart that one key had."""
     compaction_count: Count = 0

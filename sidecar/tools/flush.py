@@ -69,7 +69,7 @@ TRIGGERS: Final = frozenset({Reason.TOKENS, Reason.TRANSCRIPT_BYTES})
 class Session:
     """Who asks. `id` tells the conversations apart that one key had; `compactions` counts them in this one."""
 
-    key: str
+    key: str | None
     parent_key: str | None = None
     id: str | None = None
     compactions: int = 0

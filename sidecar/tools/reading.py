@@ -27,22 +27,24 @@ BUFFER_BYTES = 2**16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadRequest:
-    """What a caller wants to read; `start` is a 1-based line."""
+    """What a caller wants to read; `start` is a 1-based line, `column` a 1-based code point in it."""
 
     path: str
     start: int | None = None
     lines: int | None = None
+    column: int | None = None
     session_key: str | None = None
     parent_session_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A path with the first line and the number of lines that are wanted."""
+    """A path with the first line, the number of lines and the place in the first line that are wanted."""
 
     path: str
     start: int
     lines: int
+    column: int
 
 
 async def get(agent: Agent, request: ReadRequest, settings: Settings, pool: Executor) -> dict[str, Any]:
@@ -69,7 +71,7 @@ def _answer(corpus: Corpus, place: _Place, *, sessions: bool) -> dict[str, Any]:
         raise PathNotAllowedError
     if located.root.media:
         return medium(located)
-    found = read(located, start=place.start, lines=place.lines)
+    found = read(located, start=place.start, lines=place.lines, column=place.column)
     return {"path": located.path, "text": ""} if found is None else _found_json(located.path, place.start, found)
 
 
@@ -94,28 +96,29 @@ _CITATION = re.compile(r"(?P<path>.+\.md)#L(?P<first>\d{1,9})(?:-L?(?P<last>\d{1
 
 def _place(request: ReadRequest) -> _Place:
     """What is wanted; a citation such as `memory/a.md#L3-L7` names path, first and last line at once."""
-    cited = _CITATION.fullmatch(request.path)
+    cited, column = _CITATION.fullmatch(request.path), request.column or 1
     if cited is None:
-        return _Place(request.path, request.start or 1, request.lines or DEFAULT_LINES)
+        return _Place(request.path, request.start or 1, request.lines or DEFAULT_LINES, column)
     first = max(1, int(cited["first"]))
     last = max(first, int(cited["last"] or first))
-    return _Place(cited["path"], request.start or first, request.lines or last - first + 1)
+    return _Place(cited["path"], request.start or first, request.lines or last - first + 1, column)
 
 
 def _found_json(path: str, start: int, found: Passage) -> dict[str, Any]:
-    """`truncated`: there is more, below (`nextFrom`) or in the line itself, whose rest is not shown (`partial`)."""
+    """`truncated`: there is more, below (`nextFrom`) or in the line itself (`nextColumn`)."""
     return {
         "path": path,
         "text": found.text,
         "from": start,
         "lines": found.lines,
-        **({"truncated": True} if found.goes_on or found.partial else {}),
+        **({"truncated": True} if found.goes_on or found.next_column else {}),
         **({"nextFrom": start + found.lines} if found.goes_on else {}),
         **({"partial": True} if found.partial else {}),
+        **({"nextColumn": found.next_column} if found.next_column else {}),
     }
 
 
-def read(located: Located, *, start: int = 1, lines: int = DEFAULT_LINES) -> Passage | None:
+def read(located: Located, *, start: int = 1, lines: int = DEFAULT_LINES, column: int = 1) -> Passage | None:
     """The wanted lines of a file as `passage` gives them; None when the file is not there.
 
     Raises `PathNotAllowedError` when a link or something that is no regular file stands on the way, and `OSError` for
@@ -125,4 +128,4 @@ def read(located: Located, *, start: int = 1, lines: int = DEFAULT_LINES) -> Pas
     if descriptor is None:
         return None
     with os.fdopen(descriptor, "rb", buffering=BUFFER_BYTES) as stream:
-        return passage(stream, start, lines)
+        return passage(stream, start, lines, column)

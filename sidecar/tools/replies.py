@@ -82,7 +82,7 @@ def _result(hit: Hit, *, cite: bool) -> dict[str, Any]:
         **({"citation": source} if source else {}),
         "corpus": hit.source,
         "provenance": {"root": hit.root, "kind": hit.kind, "trusted": hit.trusted},
-        **({"partial": True} if hit.partial else {}),
+        **({"partial": True, "column": hit.column} if hit.partial else {}),
         **({"newer": hit.newer} if hit.newer else {}),
         **({"media": hit.media} if hit.media else {}),
         **({"vectorScore": round(hit.vector_score, 4)} if hit.vector_score is not None else {}),

@@ -24,9 +24,10 @@ def odd(shared: Make) -> Desk:
 def is_read_back(desk: Desk, hit: Hit) -> bool:
     """Whether reading the lines of a hit gives its snippet, and calls the file by the same name."""
     located = locate(desk.corpus, hit.path)
-    found = read(located, start=hit.start_line, lines=hit.end_line - hit.start_line + 1)
+    found = read(located, start=hit.start_line, lines=hit.end_line - hit.start_line + 1, column=hit.column or 1)
     assert found is not None
-    return located.path == hit.path and (hit.snippet in found.text if hit.partial else hit.snippet == found.text)
+    shown = found.text[: len(hit.snippet)] if hit.partial else found.text
+    return located.path == hit.path and hit.snippet == shown
 
 
 @pytest.mark.parametrize("word", ODD_NAMES)

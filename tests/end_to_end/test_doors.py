@@ -19,17 +19,23 @@ from tests.running import Running, path_without_qmd, running, until
 
 SECRET = "The boat to Corvo leaves at nine."
 NOTE = "memory/2026-02-10.md"
+TICKETS = "Tickets are in the blue drawer."
 TIMEOUT_MS = 1500
 
 
 @dataclass(frozen=True)
 class Door:
-    """One way to ask: its route, the rest of its body, and all fields of its denial."""
+    """One way to ask: its route, the rest of its body, all fields of its denial, and what it shows to the admitted.
+
+    `shows` must stand in a reply while the agent's memory is on, `off` in any other one.
+    """
 
     route: str
     body: Mapping[str, Any]
     denial: frozenset[str]
-    needs_engine: bool
+    shows: str
+    off: str = '"disabled": true'
+    needs_engine: bool = False
 
 
 DOORS = {
@@ -37,9 +43,24 @@ DOORS = {
         "memory_search",
         {"query": "when does the boat leave?"},
         frozenset("results outcome backend provider model mode citations notices denied tookMs requestId".split()),
+        SECRET,
         needs_engine=True,
     ),
-    "get": Door("memory_get", {"path": NOTE}, frozenset({"path", "text", "outcome", "denied"}), needs_engine=False),
+    "get": Door("memory_get", {"path": NOTE}, frozenset({"path", "text", "outcome", "denied"}), SECRET),
+    "triggers": Door(
+        "triggers", {"message": "are there tickets left?"}, frozenset({"entries", "denied", "requestId"}), TICKETS
+    ),
+    "session_start": Door(
+        "session_start", {}, frozenset({"load", "memoryMd", "sync", "denied"}), '"load": [{"path":', '"sync": "off"'
+    ),
+    # Writing down what was said is no search: it goes on where searching is turned off.
+    "flush": Door(
+        "memory_flush",
+        {"contextWindow": 100_000, "totalTokens": 99_000, "workspaceAccess": "ro"},
+        frozenset({"flush", "reason", "denied"}),
+        '"flush": false',
+        '"flush": false',
+    ),
 }
 
 
@@ -112,6 +133,8 @@ def house(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     note = folder / "workspace" / NOTE
     note.parent.mkdir(parents=True)
     note.write_text(SECRET + "\n", encoding="utf-8")
+    curated = f"# Memory\n\n- {TICKETS} <!-- trigger: tickets -->\n"
+    (folder / "workspace" / "MEMORY.md").write_text(curated, encoding="utf-8")
     qmd = {"command": str(fake.path), "limits": {"timeoutMs": TIMEOUT_MS}}
     defaults = {"workspace": str(folder / "workspace"), "memorySearch": {"enabled": state.enabled}}
     config = {"memory": {**state.memory, "qmd": qmd}, "agents": {"defaults": defaults}}
@@ -134,14 +157,14 @@ def test_who_is_denied_learns_the_rule_and_nothing_else(
     decision = decide(DEFAULT_POLICY, agent_id="main", session_key=key, parent_session_key=parent)
     reply = house.ask(door, key, parent)
     assert {*reply} == door.denial
-    assert reply["outcome"] == "denied"
     assert reply["denied"] == {
         "rule": decision.rule,
         "channel": decision.channel,
         "chatType": decision.chat_type,
         "kind": decision.kind,
     }
-    assert "boat to Corvo" not in json.dumps(reply)
+    told = json.dumps(reply)
+    assert not [text for text in (SECRET, TICKETS, '"exists"', "2026-02-10.md#") if text in told]
 
 
 def test_a_denial_is_logged_once_for_each_door_and_kind_of_chat(house: House) -> None:
@@ -160,20 +183,21 @@ def test_a_denial_is_the_same_in_the_middle_of_a_call_of_somebody_else(house: Ho
     with ThreadPoolExecutor(1) as beside:
         searching = beside.submit(house.ask, DOORS["search"], *ADMITTED["direct"])
         for door in DOORS.values():
-            assert house.ask(door, *DENIED["group"])["outcome"] == "denied"
+            assert "denied" in house.ask(door, *DENIED["group"])
         assert searching.result()["outcome"] != "denied"
 
 
 @pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
 @pytest.mark.parametrize("keys", ADMITTED.values(), ids=ADMITTED)
-def test_who_is_admitted_reads_the_note_or_why_not(house: House, door: Door, keys: tuple[str, str | None]) -> None:
+def test_who_is_admitted_is_shown_what_there_is_or_why_not(
+    house: House, door: Door, keys: tuple[str, str | None]
+) -> None:
     """Whichever engine answers; a file can be read without any."""
     reply = house.ask(door, *keys)
     assert "denied" not in reply
     if not house.state.enabled:
-        assert reply["disabled"] is True
-        assert reply["error"]
+        assert door.off in json.dumps(reply)
     elif door.needs_engine and house.state.memory.get("fallback") == "none":
         assert (reply["outcome"], reply["reason"]) == ("unavailable", "exited")
     else:
-        assert SECRET in json.dumps(reply)
+        assert door.shows in json.dumps(reply)

@@ -15,9 +15,9 @@ from backends.corpus import split_lines
 from sidecar.tools.passage import MAX_CHARS, MAX_SCANNED_BYTES, Passage, passage
 
 
-def lines_of(data: bytes, start: int = 1, wanted: int = 200) -> Passage:
+def lines_of(data: bytes, start: int = 1, wanted: int = 200, column: int = 1) -> Passage:
     """Lines of a file with these bytes."""
-    return passage(io.BytesIO(data), start, wanted)
+    return passage(io.BytesIO(data), start, wanted, column)
 
 
 def test_a_small_file_is_read_whole() -> None:
@@ -80,8 +80,34 @@ def test_the_character_limit_cuts_at_a_line() -> None:
 @pytest.mark.parametrize(("tail", "goes_on"), [(b"", False), (b"\n", False), (b"\nafter", True), (b"\n\n", True)])
 @pytest.mark.parametrize("length", [MAX_CHARS + 1, 24_001, 2_500_000])
 def test_a_line_longer_than_the_limit_is_cut_and_says_so(length: int, tail: bytes, goes_on: bool) -> None:
-    """What follows can be reached; the rest of the line cannot, hence the word."""
-    assert lines_of("ü".encode() * length + tail) == Passage("ü" * MAX_CHARS, 1, goes_on=goes_on, partial=True)
+    """What follows can be reached, and so can the rest of the line."""
+    whole = "ü".encode() * length + tail
+    assert lines_of(whole) == Passage("ü" * MAX_CHARS, 1, goes_on=goes_on, partial=True, next_column=MAX_CHARS + 1)
+    assert lines_of(whole, column=length) == Passage("ü", 1, goes_on=goes_on, partial=True)
+    assert lines_of(whole, column=length + 1) == Passage("", 0, goes_on=goes_on, partial=True)
+
+
+@given(st.lists(st.sampled_from(["a", "é", "👩‍👩‍👧", "日" * 7_000, "\r", "x" * 9_000, "\ufffd"]), max_size=12))
+def test_reading_on_in_a_line_gives_every_character_once(parts: list[str]) -> None:
+    """The pieces are the line, also where bytes that are not UTF-8 stand in it."""
+    line = "".join(parts).rstrip("\r")
+    data = b"first\n" + line.encode().replace("\ufffd".encode(), b"\xe9") + b"\r\nlast"
+    text, column = "", 1
+    while column is not None:
+        piece = lines_of(data, 2, 1, column)
+        assert piece.goes_on
+        text, column = text + piece.text, piece.next_column
+    assert text == line
+
+
+def test_a_place_far_too_deep_in_a_line_is_not_looked_for(tmp_path: Path) -> None:
+    """A terabyte of one line, and the one character behind it."""
+    (tmp_path / "a.md").touch()
+    os.truncate(tmp_path / "a.md", 2**40)
+    with (tmp_path / "a.md").open("rb") as stream:
+        with pytest.raises(OSError) as caught:
+            passage(stream, 1, 1, 2**39)
+        assert caught.value.errno == errno.EFBIG
 
 
 @pytest.mark.parametrize("cluster", ["👩\u200d👩\u200d👧", "e\u0301", "🇵🇹", "\u1112\u1161\u11ab", "👍🏽"])
@@ -111,7 +137,9 @@ def test_a_file_that_is_far_too_large_is_not_searched_through(tmp_path: Path) ->
         assert caught.value.errno == errno.EFBIG
         assert stream.tell() < 2 * MAX_SCANNED_BYTES
         stream.seek(0)
-        assert passage(stream, 1, 1) == Passage("\0" * MAX_CHARS, 1, goes_on=True, partial=True)
+        assert passage(stream, 1, 1) == Passage(
+            "\0" * MAX_CHARS, 1, goes_on=True, partial=True, next_column=MAX_CHARS + 1
+        )
 
 
 def test_a_short_line_before_an_endless_one_costs_nothing_of_it(tmp_path: Path) -> None:

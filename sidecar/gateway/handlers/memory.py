@@ -54,6 +54,7 @@ async def memory_get(daemon: DaemonView, request: Request) -> Response:
         path=body.path,
         start=body.start,
         lines=body.lines,
+        column=body.column,
         session_key=body.session_key,
         parent_session_key=body.parent_session_key,
     )

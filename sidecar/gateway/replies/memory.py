@@ -14,6 +14,7 @@ from sidecar.tools.outcomes import Outcome
 from sidecar.tools.triggers import MAX_ENTRIES
 
 Line = Annotated[int, Field(ge=1, description="Counted from 1, inclusive.")]
+Column = Annotated[int, Field(ge=1, description="A code point of the line, counted from 1.")]
 Relevance = Annotated[float, Field(ge=0, le=1, description="0 to 1; means the same on every engine.")]
 MediaType = Annotated[str, Field(description="Of an image or a recording, which has no text.")]
 
@@ -39,6 +40,7 @@ class Result(TypedDict):
     corpus: Source
     provenance: Provenance
     partial: NotRequired[Annotated[bool, Field(description="The best part of a line that is too long to be shown.")]]
+    column: NotRequired[Annotated[Column, Field(description="Where that part begins, a code point counted from 1.")]]
     newer: NotRequired[Annotated[str, Field(description="The line of another result that says something newer.")]]
     media: NotRequired[MediaType]
     vectorScore: NotRequired[float]
@@ -101,7 +103,8 @@ class GetReply(_Start):
     text: str
     lines: NotRequired[Annotated[int, Field(description="How many lines `text` holds.")]]
     truncated: NotRequired[Annotated[bool, Field(description="There is more, below or in the line itself.")]]
-    partial: NotRequired[Annotated[bool, Field(description="The line is too long: its rest is not shown.")]]
+    partial: NotRequired[Annotated[bool, Field(description="The text is a part of a single line.")]]
+    nextColumn: NotRequired[Column]
     nextFrom: NotRequired[Annotated[int, Field(ge=1, description="The line to go on from.")]]
     media: NotRequired[MediaType]
     outcome: NotRequired[Literal["denied"]]

@@ -104,8 +104,23 @@ def test_blank_lines_are_lines(run: Run, daemon: FakeDaemon) -> None:
     assert run("get", "a.md:1:2").stdout == "one\n\n"
 
 
+def test_a_place_within_a_long_line_can_be_asked_for(run: Run, daemon: FakeDaemon) -> None:
+    """As the hint behind a line that was cut says."""
+    daemon.routes[ROUTE] = (200, {"path": "a.md", "text": "rest", "from": 4, "lines": 1, "partial": True})
+    assert run("get", "--column", "12001", "a.md:4").stdout == "rest\n"
+    assert daemon.bodies(ROUTE[1])[0]["column"] == 12001
+
+
 def test_a_line_that_was_cut_is_told(run: Run, daemon: FakeDaemon) -> None:
     """Nothing is left out in silence."""
-    reply = {"path": "a.md", "text": "x", "from": 4, "lines": 1, "truncated": True, "partial": True}
+    reply = {
+        "path": "a.md",
+        "text": "x",
+        "from": 4,
+        "lines": 1,
+        "truncated": True,
+        "partial": True,
+        "nextColumn": 12001,
+    }
     daemon.routes[ROUTE] = (200, reply)
-    assert "line 4 is too long to be shown" in run("get", "a.md:4").stderr
+    assert "qmd-sidecar get --column 12001 a.md:4" in run("get", "a.md:4").stderr
