@@ -112,7 +112,8 @@ def _found_json(path: str, start: int, found: Passage) -> dict[str, Any]:
         "from": start,
         "lines": found.lines,
         **({"truncated": True} if found.goes_on or found.next_column else {}),
-        **({"nextFrom": start + found.lines} if found.goes_on else {}),
+        # Of a line that ends before the wanted column nothing is shown, and it is passed all the same.
+        **({"nextFrom": start + max(1, found.lines)} if found.goes_on else {}),
         **({"partial": True} if found.partial else {}),
         **({"nextColumn": found.next_column} if found.next_column else {}),
     }

@@ -69,6 +69,15 @@ def test_a_line_that_was_cut_is_called_partial(daemon: Running) -> None:
     assert daemon.get("main", "memory/long.md", **{"from": 2})["text"] == "after"
 
 
+def test_a_column_beyond_a_line_leads_to_the_line_after_it(daemon: Running) -> None:
+    """Who reads on does not come back to the same line."""
+    reply = daemon.get("main", "memory/long.md", **{"from": 1, "column": 1_000_000})
+    assert (reply["text"], reply["lines"], reply["nextFrom"]) == ("", 0, 2)
+    within = daemon.get("main", "memory/long.md", column=20_001)
+    assert (within["text"], within["nextFrom"]) == ("word " * 1_000, 2)
+    assert "nextColumn" not in within
+
+
 def test_utf16_is_an_error_with_a_next_step(daemon: Running) -> None:
     """Searches do not know the file either."""
     with pytest.raises(RefusedError, match="UTF-16; save it as UTF-8") as caught:
