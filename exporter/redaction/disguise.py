@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import Final
 
 import re2
@@ -36,8 +37,10 @@ _AFTER: Final = {
     r"=": r"\r?\n",
 }
 _ESCAPE: Final = re.compile(
-    f"[{''.join(_AFTER)}](?:{'|'.join(f'(?<={lead})(?:{rest})' for lead, rest in _AFTER.items())})".encode()
+    f"([{''.join(_AFTER)}](?:{'|'.join(f'(?<={lead})(?:{rest})' for lead, rest in _AFTER.items())}))".encode()
 )
+# Bytes without an escape from which on it pays to look at their ends only.
+_LONG: Final = 200
 _CODE: Final = re.compile(rb"(?:%|\\u00|\\x)([0-7][0-9A-Fa-f])")
 _NAMED: Final = {
     b"\\n": b"\n", b"\\r": b"\r", b"\\t": b"\t", b'\\"': b'"', b"\\'": b"'", b"\\/": b"/",
@@ -45,15 +48,17 @@ _NAMED: Final = {
 }  # fmt: skip
 
 # The end of a line and a run that stands alone on the next one, quoted or indented at most.
-WRAP: Final = (
-    r"([A-Za-z0-9_+/=.$-]{4,})([\"'`]?[ \t]*[+\\]?\r?\n[ \t>|#*+\"'`]*)"
-    r"([A-Za-z0-9_+/.$-]{8,}={0,2})[\"'`]?[ \t,;)\]}+\\]*(?:\r|\n|\z)"
-)
+_ABOVE, _BREAK = r"[A-Za-z0-9_+/=.$-]{4,}", r"[\"'`]?[ \t]*[+\\]?\r?"
+_QUOTE, _BELOW, _BEHIND = r"[ \t>|#*+\"'`]*", r"[A-Za-z0-9_+/.$-]{8,}", r"[\"'`]?[ \t,;)\]}+\\]*(?:\r|\n|\z)"
+WRAP: Final = rf"{_ABOVE}{_BREAK}\n{_QUOTE}{_BELOW}={{0,2}}{_BEHIND}"
+# The same from the line break on, and up to it: nothing is tried twice, so that `re` is linear, too.
+_REST: Final = re.compile(rf"\n{_QUOTE}+(?=({_BELOW}+={{0,2}}){_BEHIND.replace('z', 'Z')})".encode())
+_END: Final = re.compile(rf"(?<![A-Za-z0-9_+/=.$-])({_ABOVE}+){_BREAK}\Z".encode())
 _BROKEN_OFF: Final = re.compile(rb"[^A-Za-z]*[A-Za-z].*[0-9_-]|.*[0-9_-].*[A-Za-z]|.*[/_-]\Z")
 
 _BASE64_LINES: Final = r"(?:[A-Za-z0-9+/]{60,76}(?:\r?\n|\\+[rn])[ \t>|]*)+[A-Za-z0-9+/]{2,}={0,2}"
 BASE64: Final = _BASE64_LINES + r"|[A-Za-z0-9+/_-]{16,}={0,2}"
-_WRAPS, _RUNS = re2.compile(WRAP), re2.compile(BASE64)
+_RUNS: Final = re2.compile(BASE64)
 _NOT_BASE64: Final = re.compile(rb"\\+[rn]|[\s>|=]+")
 _BINARY: Final = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 _TO_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
@@ -78,27 +83,27 @@ class View:
 def unescaped(view: View) -> Iterator[View]:
     """The text with one layer of escapes undone, then two, as far as there are any."""
     for _ in range(_MAX_LAYERS):
-        edits = list(_unescaping(view.text))
-        if not edits:
+        pieces = _ESCAPE.split(view.text)
+        if len(pieces) == 1:
             return
-        view = _edited(view, edits)
+        sizes = [*map(len, pieces)]
+        pieces[1::2] = map(_meaning, pieces[1::2])
+        view = _made_of(view, *_near_escapes(pieces, sizes))
         yield view
 
 
-def _unescaping(text: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Every escape with its meaning, and as empty lines what is further than a line from all of them."""
-    near = 0
-    for match in _ESCAPE.finditer(text):
-        start, end = match.span()
-        if start >= near:
-            before = text.rfind(b"\n", near, max(near, text.rfind(b"\n", near, start))) + 1
-            if near + 1 < before:
-                yield near, before, b"\n\n"
-            near = _line_end(text, _line_end(text, end))
-        near = max(near, end)
-        yield start, end, _meaning(match[0])
-    if 0 < near < len(text):
-        yield near, len(text), b""
+def _near_escapes(pieces: list[bytes], sizes: list[int]) -> tuple[list[bytes], list[int]]:
+    """The pieces and their sizes in the text; of a long one without escapes only the lines next to its neighbours."""
+    near, origins, done = [], [], 0
+    for index in [index for index in range(0, len(pieces), 2) if sizes[index] > _LONG]:
+        piece, last = pieces[index], index == len(pieces) - 1
+        head = _line_end(piece, _line_end(piece, 0)) if index else 0
+        tail = len(piece) if last else piece.rfind(b"\n", head, max(head, piece.rfind(b"\n", head))) + 1
+        if head < tail:
+            near += [*pieces[done:index], piece[:head], b"\n\n", piece[tail:]]
+            origins += [*sizes[done:index], head, tail - head, len(piece) - tail]
+            done = index + 1
+    return near + pieces[done:], origins + sizes[done:]
 
 
 def _line_end(text: bytes, start: int) -> int:
@@ -107,12 +112,17 @@ def _line_end(text: bytes, start: int) -> int:
 
 def joined(view: View, secrets: Collection[int]) -> View | None:
     """The text with wrapped tokens in one piece; a line that is itself among the offsets `secrets` is not joined."""
-    edits, start = [], 0
-    while wrap := _WRAPS.search(view.text, start):
-        start = wrap.start(3)
-        if start not in secrets and _BROKEN_OFF.match(wrap.group(1)) and is_wrapped(wrap.group(3).decode()):
-            edits.append((*wrap.span(2), b""))
-    return _edited(view, edits) if edits else None
+    pieces, sizes, done = [], [], 0
+    for line in _REST.finditer(view.text):
+        start, end = line.span()
+        if end in secrets or not is_wrapped(line[1].decode()):
+            continue
+        above = _END.search(view.text, view.text.rfind(b"\n", 0, start) + 1, start)
+        if above and _BROKEN_OFF.match(above[1]):
+            pieces += [view.text[done : above.end(1)], b""]
+            sizes += [above.end(1) - done, end - above.end(1)]
+            done = end
+    return _made_of(view, [*pieces, view.text[done:]], [*sizes, len(view.text) - done]) if pieces else None
 
 
 def base64_runs(text: bytes) -> Iterator[tuple[int, int, bytes]]:
@@ -145,16 +155,10 @@ def _meaning(escape: bytes) -> bytes:
     return bytes([int(code[1], 16)]) if code else b""
 
 
-def _edited(view: View, edits: Sequence[tuple[int, int, bytes]]) -> View:
-    pieces, after, source, size, done = [], [0], [0], 0, 0
-    for start, end, new in edits:
-        pieces += [view.text[done:start], new]
-        size += start - done + len(new)
-        after.append(size)
-        source.append(end)
-        done = end
-    pieces.append(view.text[done:])
-    return View(b"".join(pieces), after, source, view)
+def _made_of(view: View, pieces: Sequence[bytes], sizes: Sequence[int]) -> View:
+    """The pieces as one text; each stands for as many bytes of the view as `sizes` says."""
+    after = [*accumulate(map(len, pieces[:-1]), initial=0)]
+    return View(b"".join(pieces), after, [*accumulate(sizes[:-1], initial=0)], view)
 
 
 def _plain(run: bytes) -> bytes:
