@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import re2
 
@@ -123,9 +123,11 @@ class Redactor:
         for index in worth:
             if index >= self._base64:
                 return
-            for match in self._compiled[index].finditer(text):
-                start, end = _secret(match)
-                if start < end and self._is_secret(self._rules[index], text[start:end]):
+            rule, pattern = self._rules[index], self._compiled[index]
+            groups = range(1, pattern.groups + 1)
+            for match in pattern.finditer(text):
+                start, end = _secret(match, groups)
+                if start < end and self._is_secret(rule, text[start:end]):
                     yield _Span(start, end, index)
 
     def _worth(self, text: bytes) -> Sequence[int]:
@@ -148,10 +150,13 @@ def compile_pattern(pattern: str) -> Any:
     return compiled
 
 
-def _secret(match: Any) -> tuple[int, int]:
-    """The first group that took part, or the whole match."""
-    spans: list[tuple[int, int]] = [match.span(group) for group in range(match.re.groups + 1)]
-    return next((span for span in spans[1:] if span[0] >= 0), spans[0])
+def _secret(match: Any, groups: Iterable[int]) -> tuple[int, int]:
+    """The first of the groups that took part, or the whole match."""
+    for group in groups:
+        start, end = match.span(group)
+        if start >= 0:
+            return start, end
+    return cast("tuple[int, int]", match.span())
 
 
 def _below(view: View, span: _Span) -> _Span:

@@ -22,23 +22,21 @@ from exporter.redaction.rule import is_wrapped
 # What a text that was quoted in a quoted text has.
 _MAX_LAYERS: Final = 3
 
-# What begins an escape, and what goes on behind each beginning; one class in front lets `re` leap from one to the next.
-# In UTF-8: soft hyphens, zero-width and direction marks, joiners, variation selectors and byte order marks are nothing.
+# What begins an escape, and what goes on behind it; beginning so lets `re` leap from one to the next.
+# In UTF-8: zero-width and direction marks, soft hyphens, joiners, variation selectors and byte order marks are nothing.
 _AFTER: Final = {
+    r"\\": r"[\"'/nrt]|(?:\\\\)*\\|(?:u00|x)[2-7][0-9A-Fa-f]|u(?:200[b-fB-F]|2060|[fF][eE][fF]{2}|00[aA][dD])"
+    r"|\r?\n[ \t]*",
+    r"%": r"[2-7][0-9A-Fa-f]|0[9AaDd]|E2%80%8[B-F]|e2%80%8[b-f]|EF%BB%BF|ef%bb%bf|C2%AD|c2%ad",
+    r"&": r"(?:quot|amp|apos|lt|gt|#34|#38|#39|#61|#x22|#x26|#x27|#x3[dD]);",
+    r"=": r"\r?\n",
+    r"\xe2": r"\x80[\x8b-\x8f\xaa-\xae]|\x81[\xa0-\xaf]",
     r"\xc2": r"\xad",
     r"\xcd": r"\x8f",
     r"\xe1": r"\xa0\x8e",
-    r"\xe2": r"\x80[\x8b-\x8f\xaa-\xae]|\x81[\xa0-\xaf]",
     r"\xef": r"\xb8[\x80-\x8f]|\xbb\xbf",
-    r"%": r"[2-7][0-9A-Fa-f]|0[9AaDd]|E2%80%8[B-F]|e2%80%8[b-f]|EF%BB%BF|ef%bb%bf|C2%AD|c2%ad",
-    r"\\": r"[\"'/nrt]|(?:\\\\)*\\|(?:u00|x)[2-7][0-9A-Fa-f]|u(?:200[b-fB-F]|2060|[fF][eE][fF]{2}|00[aA][dD])"
-    r"|\r?\n[ \t]*",
-    r"&": r"(?:quot|amp|apos|lt|gt|#34|#38|#39|#61|#x22|#x26|#x27|#x3[dD]);",
-    r"=": r"\r?\n",
 }
-_ESCAPE: Final = re.compile(
-    f"([{''.join(_AFTER)}](?:{'|'.join(f'(?<={lead})(?:{rest})' for lead, rest in _AFTER.items())}))".encode()
-)
+_ESCAPE: Final = re.compile(f"({'|'.join(f'{lead}(?:{rest})' for lead, rest in _AFTER.items())})".encode())
 # Bytes without an escape from which on it pays to look at their ends only.
 _LONG: Final = 200
 _CODE: Final = re.compile(rb"(?:%|\\u00|\\x)([0-7][0-9A-Fa-f])")
@@ -66,18 +64,19 @@ _TO_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A text and the way back: what stands from byte `after[i]` on, up to the next edit, came from `source[i]` on."""
+    """A text and the way back: what stands from byte `after[i]` on, up to the next, was `source[i]` on in `under`."""
 
     text: bytes
-    after: Sequence[int] = (0,)
-    source: Sequence[int] = (0,)
+    after: Sequence[int] = ()
+    source: Sequence[int] = ()
     under: View | None = None
 
     def origin(self, offset: int) -> int:
         """Where in the undisguised text the byte at `offset` comes from."""
-        edit = bisect_right(self.after, offset) - 1
-        below = self.source[edit] + offset - self.after[edit]
-        return self.under.origin(below) if self.under else below
+        if self.under is None:
+            return offset
+        piece = bisect_right(self.after, offset) - 1
+        return self.under.origin(self.source[piece] + offset - self.after[piece])
 
 
 def unescaped(view: View) -> Iterator[View]:
@@ -117,12 +116,18 @@ def joined(view: View, secrets: Collection[int]) -> View | None:
         start, end = line.span()
         if end in secrets or not is_wrapped(line[1].decode()):
             continue
-        above = _END.search(view.text, view.text.rfind(b"\n", 0, start) + 1, start)
+        above = _END.search(view.text, _last_word(view.text, start), start)
         if above and _BROKEN_OFF.match(above[1]):
             pieces += [view.text[done : above.end(1)], b""]
             sizes += [above.end(1) - done, end - above.end(1)]
             done = end
     return _made_of(view, [*pieces, view.text[done:]], [*sizes, len(view.text) - done]) if pieces else None
+
+
+def _last_word(text: bytes, end: int) -> int:
+    """Where the last word of the line that ends at `end` begins, or the space before it."""
+    line = text.rfind(b"\n", 0, end) + 1
+    return line + max(0, text[line:end].rstrip(b" \t+\\\r\"'`").rfind(b" "))
 
 
 def base64_runs(text: bytes) -> Iterator[tuple[int, int, bytes]]:
