@@ -8,13 +8,12 @@ from __future__ import annotations
 import binascii
 import re
 from base64 import b64decode
-from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import accumulate
 from typing import Final
 
+import numpy as np
 import re2
 
 from exporter.redaction.rule import is_wrapped
@@ -64,19 +63,24 @@ _TO_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A text and the way back: what stands from byte `after[i]` on, up to the next, was `source[i]` on in `under`."""
+    """A text in pieces and the way back: each stands for as many bytes of the view `under` it as `sizes` says."""
 
-    text: bytes
-    after: Sequence[int] = ()
-    source: Sequence[int] = ()
+    pieces: Sequence[bytes]
+    sizes: Sequence[int] = ()
     under: View | None = None
+    text: bytes = field(init=False)
 
-    def origin(self, offset: int) -> int:
-        """Where in the undisguised text the byte at `offset` comes from."""
-        if self.under is None:
-            return offset
-        piece = bisect_right(self.after, offset) - 1
-        return self.under.origin(self.source[piece] + offset - self.after[piece])
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", b"".join(self.pieces))
+
+    def origins(self, offsets: Sequence[int]) -> Sequence[int]:
+        """Where in the undisguised text the bytes at `offsets` come from."""
+        if self.under is None or not offsets:
+            return offsets
+        after = np.cumsum([0, *map(len, self.pieces[:-1])])
+        source = np.cumsum([0, *self.sizes[:-1]])
+        piece = np.searchsorted(after, offsets, side="right") - 1
+        return self.under.origins((source[piece] + offsets - after[piece]).tolist())
 
 
 def unescaped(view: View) -> Iterator[View]:
@@ -87,7 +91,7 @@ def unescaped(view: View) -> Iterator[View]:
             return
         sizes = [*map(len, pieces)]
         pieces[1::2] = map(_meaning, pieces[1::2])
-        view = _made_of(view, *_near_escapes(pieces, sizes))
+        view = View(*_near_escapes(pieces, sizes), view)
         yield view
 
 
@@ -121,7 +125,7 @@ def joined(view: View, secrets: Collection[int]) -> View | None:
             pieces += [view.text[done : above.end(1)], b""]
             sizes += [above.end(1) - done, end - above.end(1)]
             done = end
-    return _made_of(view, [*pieces, view.text[done:]], [*sizes, len(view.text) - done]) if pieces else None
+    return View([*pieces, view.text[done:]], [*sizes, len(view.text) - done], view) if pieces else None
 
 
 def _last_word(text: bytes, end: int) -> int:
@@ -158,12 +162,6 @@ def _meaning(escape: bytes) -> bytes:
         return bytes([int(escape[3:-1], 16) if escape[2:3] == b"x" else int(escape[2:-1])])
     code = _CODE.fullmatch(escape)
     return bytes([int(code[1], 16)]) if code else b""
-
-
-def _made_of(view: View, pieces: Sequence[bytes], sizes: Sequence[int]) -> View:
-    """The pieces as one text; each stands for as many bytes of the view as `sizes` says."""
-    after = [*accumulate(map(len, pieces[:-1]), initial=0)]
-    return View(b"".join(pieces), after, [*accumulate(sizes[:-1], initial=0)], view)
 
 
 def _plain(run: bytes) -> bytes:
