@@ -22,7 +22,7 @@ _MAX_PASSES: Final = 8
 # base64 of base64, as in a secret of Kubernetes that was encoded by hand before.
 _MAX_DEPTH: Final = 2
 # Raised when texts are read in another way, or values judged in another way, by the same patterns.
-_METHOD: Final = "2"
+_METHOD: Final = "3"
 _BASE64_KIND: Final = "base64"
 _CUSTOM_KIND: Final = "custom"
 

@@ -38,6 +38,8 @@ _AFTER: Final = {
 _ESCAPE: Final = re.compile(f"({'|'.join(f'{lead}(?:{rest})' for lead, rest in _AFTER.items())})".encode())
 # Bytes without an escape from which on it pays to look at their ends only.
 _LONG: Final = 200
+# What stands where bytes were left out. No secret ends behind it, for that would take them out with it.
+_CUT: Final = b"\x00\n"
 _CODE: Final = re.compile(rb"(?:%|\\u00|\\x)([0-7][0-9A-Fa-f])")
 _NAMED: Final = {
     b"\\n": b"\n", b"\\r": b"\r", b"\\t": b"\t", b'\\"': b'"', b"\\'": b"'", b"\\/": b"/",
@@ -56,7 +58,8 @@ _BROKEN_OFF: Final = re.compile(rb"[^A-Za-z]*[A-Za-z].*[0-9_-]|.*[0-9_-].*[A-Za-
 _BASE64_LINES: Final = r"(?:[A-Za-z0-9+/]{60,76}(?:\r?\n|\\+[rn])[ \t>|]*)+[A-Za-z0-9+/]{2,}={0,2}"
 BASE64: Final = _BASE64_LINES + r"|[A-Za-z0-9+/_-]{16,}={0,2}"
 _RUNS: Final = re2.compile(BASE64)
-_NOT_BASE64: Final = re.compile(rb"\\+[rn]|[\s>|=]+")
+_BREAKS: Final = re.compile(rb"\\+[rn]")
+_NOT_BASE64: Final = b" \t\r\n>|="
 _BINARY: Final = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 _TO_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 
@@ -78,9 +81,10 @@ class View:
         if self.under is None or not offsets:
             return offsets
         after = np.cumsum([0, *map(len, self.pieces[:-1])])
-        source = np.cumsum([0, *self.sizes[:-1]])
+        sizes = np.array(self.sizes)
         piece = np.searchsorted(after, offsets, side="right") - 1
-        return self.under.origins((source[piece] + offsets - after[piece]).tolist())
+        within = np.minimum(offsets - after[piece], sizes[piece])
+        return self.under.origins(((np.cumsum(sizes) - sizes)[piece] + within).tolist())
 
 
 def unescaped(view: View) -> Iterator[View]:
@@ -103,8 +107,8 @@ def _near_escapes(pieces: list[bytes], sizes: list[int]) -> tuple[list[bytes], l
         head = _line_end(piece, _line_end(piece, 0)) if index else 0
         tail = len(piece) if last else piece.rfind(b"\n", head, max(head, piece.rfind(b"\n", head))) + 1
         if head < tail:
-            near += [*pieces[done:index], piece[:head], b"\n\n", piece[tail:]]
-            origins += [*sizes[done:index], head, tail - head, len(piece) - tail]
+            near += [*pieces[done:index], piece[:head], _CUT, b"", piece[tail:]]
+            origins += [*sizes[done:index], head, 0, tail - head, len(piece) - tail]
             done = index + 1
     return near + pieces[done:], origins + sizes[done:]
 
@@ -166,7 +170,7 @@ def _meaning(escape: bytes) -> bytes:
 
 def _plain(run: bytes) -> bytes:
     """What the run encodes, when that is text; empty otherwise."""
-    packed = _NOT_BASE64.sub(b"", run).translate(_TO_STANDARD)
+    packed = (_BREAKS.sub(b"", run) if b"\\" in run else run).translate(_TO_STANDARD, _NOT_BASE64)
     try:
         plain = b64decode(packed + b"=" * (-len(packed) % 4))
         plain.decode()

@@ -30,7 +30,8 @@ def ordinary(size: int, turns_each: int = 16) -> str:
     """Prose with notes and numbers in turns of about 800 characters, and a secret in one of `turns_each`."""
     values = [secret.value for secret in islice(secrets(), 40)]
     between = [text for _, text in look_alikes(400)]
-    turns, length = [], 0
+    turns: list[str] = []
+    length = 0
     while length < size:
         number = len(turns)
         secret, rest = divmod(number, turns_each)
