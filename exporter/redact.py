@@ -164,7 +164,8 @@ def _below(view: View, spans: list[_Span]) -> list[_Span]:
     if view.under is None or not spans:
         return spans
     starts, ends, rules = zip(*spans, strict=True)
-    return [*map(_Span, view.origins(starts), view.origins(ends), rules)]
+    origins = view.origins(starts + ends)
+    return [*map(_Span, origins[: len(spans)], origins[len(spans) :], rules)]
 
 
 def _apart(found: Iterable[_Span], data: bytes) -> list[_Span]:

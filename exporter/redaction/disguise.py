@@ -80,11 +80,10 @@ class View:
         """Where in the undisguised text the bytes at `offsets` come from."""
         if self.under is None or not offsets:
             return offsets
-        after = np.cumsum([0, *map(len, self.pieces[:-1])])
-        sizes = np.array(self.sizes)
+        lengths, sizes = np.fromiter(map(len, self.pieces), np.int64), np.array(self.sizes)
+        after, source = np.cumsum(lengths) - lengths, np.cumsum(sizes) - sizes
         piece = np.searchsorted(after, offsets, side="right") - 1
-        within = np.minimum(offsets - after[piece], sizes[piece])
-        return self.under.origins(((np.cumsum(sizes) - sizes)[piece] + within).tolist())
+        return self.under.origins((source[piece] + np.minimum(offsets - after[piece], sizes[piece])).tolist())
 
 
 def unescaped(view: View) -> Iterator[View]:

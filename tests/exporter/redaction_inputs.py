@@ -46,3 +46,9 @@ def hostile(size: int) -> Iterator[tuple[str, str]]:
     for piece in _REPEATED:
         yield piece, piece * (size // len(piece))
         yield f"a line of {piece}", f"password=q1w2e3r4 {piece * (size // len(piece))} token=q1w2e3r4"
+
+
+def of_secrets(size: int) -> Iterator[tuple[str, str]]:
+    """Texts of about `size` characters that repeat one secret, for each kind, with that kind."""
+    for kind, value in {secret.kind: secret.value for secret in secrets()}.items():
+        yield kind, f"{value} " * (size // (len(value) + 1))
