@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Final, NamedTuple
+from operator import itemgetter
+from typing import Any, Final, NamedTuple, cast
 
 import re2
 
@@ -21,7 +22,7 @@ _MAX_PASSES: Final = 8
 # base64 of base64, as in a secret of Kubernetes that was encoded by hand before.
 _MAX_DEPTH: Final = 2
 # Raised when texts are read in another way, or values judged in another way, by the same patterns.
-_METHOD: Final = "2"
+_METHOD: Final = "3"
 _BASE64_KIND: Final = "base64"
 _CUSTOM_KIND: Final = "custom"
 
@@ -96,7 +97,7 @@ class Redactor:
         return b"".join([*pieces, data[done:]])
 
     def _found(self, data: bytes, depth: int) -> list[_Span]:
-        plain = View(data)
+        plain = View([data])
         found = self._seen(plain, depth)
         for view in unescaped(plain):
             found += self._seen(view, depth)
@@ -108,10 +109,10 @@ class Redactor:
         found = list(self._matches(view.text, worth))
         if depth and self._base64 in worth:
             found += self._encoded(view.text, depth)
-        spans = [_below(view, span) for span in found]
+        spans = _below(view, found)
         if self._wrap in worth and (whole := joined(view, {span.start for span in found})):
             wrapping = [index for index in self._worth(whole.text) if index < self._base64 and self._rules[index].wraps]
-            spans += [_below(whole, span) for span in self._matches(whole.text, wrapping)]
+            spans += _below(whole, [*self._matches(whole.text, wrapping)])
         return spans
 
     def _encoded(self, text: bytes, depth: int) -> Iterator[_Span]:
@@ -123,9 +124,11 @@ class Redactor:
         for index in worth:
             if index >= self._base64:
                 return
-            for match in self._compiled[index].finditer(text):
-                start, end = _secret(match)
-                if start < end and self._is_secret(self._rules[index], text[start:end]):
+            rule, pattern = self._rules[index], self._compiled[index]
+            groups = range(1, pattern.groups + 1)
+            for match in pattern.finditer(text):
+                start, end = _secret(match, groups)
+                if start < end and self._is_secret(rule, text[start:end]):
                     yield _Span(start, end, index)
 
     def _worth(self, text: bytes) -> Sequence[int]:
@@ -148,24 +151,31 @@ def compile_pattern(pattern: str) -> Any:
     return compiled
 
 
-def _secret(match: Any) -> tuple[int, int]:
-    """The first group that took part, or the whole match."""
-    spans: list[tuple[int, int]] = [match.span(group) for group in range(match.re.groups + 1)]
-    return next((span for span in spans[1:] if span[0] >= 0), spans[0])
+def _secret(match: Any, groups: Iterable[int]) -> tuple[int, int]:
+    """The first of the groups that took part, or the whole match."""
+    for group in groups:
+        start, end = match.span(group)
+        if start >= 0:
+            return start, end
+    return cast("tuple[int, int]", match.span())
 
 
-def _below(view: View, span: _Span) -> _Span:
-    return _Span(view.origin(span.start), view.origin(span.end), span.rule)
+def _below(view: View, spans: list[_Span]) -> list[_Span]:
+    if view.under is None or not spans:
+        return spans
+    starts, ends, rules = zip(*spans, strict=True)
+    origins = view.origins(starts + ends)
+    return [*map(_Span, origins[: len(spans)], origins[len(spans) :], rules)]
 
 
 def _apart(found: Iterable[_Span], data: bytes) -> list[_Span]:
     """The spans in their order, overlapping ones as one, without those that begin in a mark."""
     marks = [match.span() for match in _MARK.finditer(data)]
     spans: list[_Span] = []
-    for span in sorted(found):
-        if _mark_around(marks, span.start) is not None:
+    for span in sorted({*found}):
+        if _mark_around(marks, span.start):
             continue
-        end = max(span.end, _mark_around(marks, span.end - 1) or 0)
+        end = max(span.end, _mark_around(marks, span.end - 1))
         if spans and span.start < spans[-1].end:
             before = spans.pop()
             span = _Span(before.start, before.end, min(before.rule, span.rule))
@@ -173,10 +183,11 @@ def _apart(found: Iterable[_Span], data: bytes) -> list[_Span]:
     return spans
 
 
-def _mark_around(marks: Sequence[tuple[int, int]], offset: int) -> int | None:
-    """The end of the mark that the byte at `offset` is part of."""
-    before = bisect_right(marks, (offset, len(marks) and marks[-1][1])) - 1
-    return marks[before][1] if before >= 0 and offset < marks[before][1] else None
+def _mark_around(marks: Sequence[tuple[int, int]], offset: int) -> int:
+    """The end of the mark that the byte at `offset` is part of; 0 where there is none."""
+    before = bisect_right(marks, offset, key=itemgetter(0)) if marks else 0
+    end = marks[before - 1][1] if before else 0
+    return end if offset < end else 0
 
 
 def _options() -> Any:

@@ -86,5 +86,4 @@ def _is_foreign_value(text: str) -> bool:
 
 
 def _is_mixed(run: str) -> bool:
-    digits = sum(char.isdigit() for char in run)
-    return 0 < digits < len(run) and not _NUMBERED_WORD.fullmatch(run)
+    return not run.isalpha() and not run.isdigit() and not _NUMBERED_WORD.fullmatch(run)

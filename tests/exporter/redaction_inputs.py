@@ -26,14 +26,16 @@ def clean(size: int) -> str:
     return f"{_SENTENCE * 8}\n" * (size // (len(_SENTENCE) * 8))
 
 
-def ordinary(size: int) -> str:
-    """Prose with notes, numbers and, every twelve thousand characters, a secret."""
+def ordinary(size: int, turns_each: int = 16) -> str:
+    """Prose with notes and numbers in turns of about 800 characters, and a secret in one of `turns_each`."""
     values = [secret.value for secret in islice(secrets(), 40)]
     between = [text for _, text in look_alikes(400)]
-    turns, length = [], 0
+    turns: list[str] = []
+    length = 0
     while length < size:
         number = len(turns)
-        note = values[number // 16 % len(values)] if number % 16 == 0 else between[number % len(between)]
+        secret, rest = divmod(number, turns_each)
+        note = between[number % len(between)] if rest else values[secret % len(values)]
         turns.append(f"{_SENTENCE * 8}\n{note}\n")
         length += len(turns[-1])
     return "".join(turns)
@@ -44,3 +46,9 @@ def hostile(size: int) -> Iterator[tuple[str, str]]:
     for piece in _REPEATED:
         yield piece, piece * (size // len(piece))
         yield f"a line of {piece}", f"password=q1w2e3r4 {piece * (size // len(piece))} token=q1w2e3r4"
+
+
+def of_secrets(size: int) -> Iterator[tuple[str, str]]:
+    """Texts of about `size` characters that repeat one secret, for each kind, with that kind."""
+    for kind, value in {secret.kind: secret.value for secret in secrets()}.items():
+        yield kind, f"{value} " * (size // (len(value) + 1))

@@ -170,6 +170,52 @@ def test_redacting_twice_is_redacting_once(text: str) -> None:
     assert REDACTOR.redact(once) == type(REDACTOR.redact(once))(once, {})
 
 
+GLUED = [
+    "sk-ant-" + "api03-" + BODY,
+    "ghp_" + BODY,
+    "github_pat_" + BODY,
+    "glpat-" + BODY,
+    "xoxb-" + "12345-" + BODY,
+    "AKIA" + "ABCDEFGHIJKLMNOP",
+    "AIza" + BODY,
+    "sk_live_" + BODY,
+    "hf_" + BODY,
+    "npm_" + BODY,
+    "dop_v1_" + HEX,
+    "shpat_" + HEX,
+]
+
+
+@pytest.mark.parametrize("before", ["xxx", "Z", "9", "_", "%7A", "é"])
+@pytest.mark.parametrize("token", GLUED)
+def test_a_distinctive_prefix_is_known_in_the_middle_of_a_word(token: str, before: str) -> None:
+    """Where no word ends in the prefix, nothing has to stand between the two."""
+    assert re.fullmatch(rf"{before}\[redacted:[a-z-]+\]", REDACTOR.redact(before + token).text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "risk-ant-colony-optimization",
+        "matrixapp-production-europe",
+        "task_live_preview20",
+        "highs_andlowsofthewholeyear",
+    ],
+)
+def test_a_word_that_ends_like_a_prefix_is_none(text: str) -> None:
+    """Words run into each other in names of branches, files and variables."""
+    assert REDACTOR.redact(text).text == text
+
+
+@pytest.mark.parametrize("last", ["", "the end%21"])
+@pytest.mark.parametrize("cut", ["", "MIIEcutoff\n"])
+def test_what_stands_far_from_an_escape_is_not_lost_with_a_secret(cut: str, last: str) -> None:
+    """It is not read again, and not taken out, either, where a secret of the lines that are ends before it."""
+    behind = "- they wrote many lines. Über\n" + "éè of plain prose\n" * 40 + last
+    redacted = REDACTOR.redact(f"%20\n-----BEGIN PRIVATE KEY-----\n{cut}{behind}").text
+    assert redacted == f"%20\n[redacted:private-key]{behind}"
+
+
 PIECES = st.sampled_from(
     [
         *(token for _, token in TOKENS),
