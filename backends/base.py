@@ -121,6 +121,7 @@ class Answer:
 
     `engine` is `qmd` or `builtin`; `via` the way it took (`resident`, `command`, `index`); `mode` the mode
     that ran; `partial` says that a leg missed the deadline, so that an empty answer is not read as "nothing there".
+    `below_min_score` explains an empty answer: files that were looked at and hold nothing relevant enough.
     """
 
     hits: tuple[Hit, ...]
@@ -133,6 +134,7 @@ class Answer:
     fallback: Fallback | None = None
     embedding_fallback: Fallback | None = None
     pending: Pending | None = None
+    below_min_score: int = 0
     notices: tuple[Notice, ...] = ()
     explain: Mapping[str, Any] | None = None
 

@@ -206,6 +206,24 @@ class Corpus:
                     yield root, found
 
 
+class Owners:
+    """Says which root a file belongs to. Looks at the disk, where roots may be links; not for the event loop."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._bases = [(root, os.path.realpath(root.path) + os.sep) for root in corpus.roots]
+
+    def of(self, place: Located) -> Located:
+        """The same file under the first root that covers it: nested roots must not show one file twice."""
+        own = next(base for root, base in self._bases if root is place.root)
+        file = own + place.relative
+        for root, base in self._bases:
+            if root is place.root:
+                return place
+            if file.startswith(base) and root.holds(file[len(base) :]):
+                return Located(root, file[len(base) :])
+        return place
+
+
 def is_plain(relative: str) -> bool:
     """Whether a path is relative, `/`-separated, real text and free of anything that could climb or surprise."""
     return _PLAIN.fullmatch(relative) is not None

@@ -99,14 +99,18 @@ class Failover:
         second = asyncio.create_task(self._secondary.search(query))
         try:
             answer = await self._ask_primary(query, query.deadline_at - self._clock())
-            with contextlib.suppress(BackendError):
-                answer = merged(answer, await second, limit=query.max_results)
+            return await self._joined(answer, second, limit=query.max_results)
         except BackendError as error:
             return await self._instead(query, self._tripped(error), second)
-        else:
-            return answer
         finally:
             await _drop(second)
+
+    async def _joined(self, first: Answer, second: asyncio.Task[Answer], *, limit: int) -> Answer:
+        try:
+            return merged(first, await second, limit=limit)
+        except BackendError as error:
+            message = f"Only {first.engine} answered; {self._secondary.name} did not: {error.message}"
+            return replace(first, notices=(*first.notices, Notice("merge_unfinished", message, error.hint)))
 
     async def _ask_primary(self, query: Query, left_s: float) -> Answer:
         """Ask the first engine, which has to know its own deadline; the outer one only guards against a deaf engine."""

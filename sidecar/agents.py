@@ -25,6 +25,7 @@ from backends.corpus import Corpus, Kind
 from scope import Policy
 from sidecar.config import AgentSettings
 from sidecar.shapes import error_json, fallback_json, notice_json, pending_json, report_json
+from sidecar.tools.denials import Denials
 from sidecar.watching import Unindexed
 
 log = logging.getLogger(__name__)
@@ -88,6 +89,7 @@ class Agent:
         self.search = search
         self.environment = environment
         self.builtin = builtin
+        self.denials = Denials()
         self._engines = engines
         self._notices = notices
         self._configured = configured or {}
@@ -115,6 +117,11 @@ class Agent:
     def enabled(self) -> bool:
         """Whether this agent's memory may be searched at all."""
         return self.settings.search.enabled
+
+    @property
+    def embedded_by(self) -> str | None:
+        """The provider that questions are to be embedded by first, as configured; None where only qmd embeds."""
+        return next((spec.provider for spec in self.builtin.providers), None) if self.builtin else None
 
     @property
     def has_sessions(self) -> bool:

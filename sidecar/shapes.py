@@ -26,6 +26,11 @@ def notice_json(notice: Notice) -> dict[str, str]:
     return {"code": notice.code, "message": notice.message, "action": notice.action}
 
 
+def bootstrap_json(provider: str | None, code: str, reason: str) -> dict[str, Any]:
+    """`{provider, code, reason}`: why nothing can be embedded."""
+    return {"provider": provider, "code": code, "reason": reason}
+
+
 def embedding_json(probes: Sequence[Probe]) -> dict[str, Any]:
     """`{provider, model, dims, tookMs}`, `{provider, error}` or `{provider, detail}`; `second` is the other choice."""
     if not probes:

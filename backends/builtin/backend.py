@@ -28,7 +28,7 @@ from backends.builtin.discovery import Known, compare, known_files
 from backends.builtin.legs import Legs, Near, Words
 from backends.builtin.need import started
 from backends.builtin.options import BuiltinOptions, Estimate, IndexJob, Writer
-from backends.builtin.questions import Questions, Semantics, Stored
+from backends.builtin.questions import OTHER_VECTORS, Questions, Semantics, Stored
 from backends.builtin.ranking import Places, located, warm
 from backends.builtin.reader import Facts, IndexStatistics, Reader, size_bytes
 from backends.builtin.successor import successor_of
@@ -206,8 +206,8 @@ class BuiltinBackend:
             spread = facts.spreads.get(script_of(query.text), _USUAL_SPREAD)
             vector = semantics.against(facts.embedding)
             if facts.vectors and vector is None and semantics.vector is not None:
-                # Its model is gone, or it was exchanged once more: vectors of two models are never compared.
-                semantics = replace(semantics, late=True)
+                # Its model is gone, or it was exchanged once more.
+                semantics = replace(semantics, late=True, notice=OTHER_VECTORS)
             pool = self._legs.pool(lease, query, words, near, vector)
             candidates = located(lease, self._places, self._legs.chosen(query, pool), pool.cosines, spread)
             warm(lease, query_terms(query.text))
@@ -215,6 +215,7 @@ class BuiltinBackend:
         ran = self._mode_that_ran(query, with_vectors)
         found = assemble(candidates, replace(query, mode=ran), self._statistics, self._options.ranking)
         answer = self._answer(tuple(found.hits), ran, facts, semantics, with_vectors)
+        answer = replace(answer, below_min_score=found.below_min_score)
         if not query.explain:
             return answer
         return replace(answer, explain={"candidates": pool.explained(), **found.explained()})

@@ -16,6 +16,18 @@ from backends.embedding import EmbeddingSpec, Vectors, resolve
 #: The identity of the vectors in an index, as stored in it; None without any, or before it was looked at.
 Stored: TypeAlias = Mapping[str, Any] | None
 
+_LATE = Notice(
+    "semantic_unfinished",
+    "Only keywords were searched: the question was not embedded in time.",
+    "Ask again; raise limits.timeoutMs if it goes on.",
+)
+#: Vectors of two models are never compared.
+OTHER_VECTORS = Notice(
+    "semantic_unfinished",
+    "Only keywords were searched: the index has vectors of another model than the question.",
+    "Wait for the next sync, which makes new ones.",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Semantics:
@@ -53,7 +65,7 @@ class Questions:
             async with asyncio.timeout(max(0.0, limit_s)):
                 return Semantics(await self._vector(text, stored))
         except TimeoutError:
-            return Semantics(late=True)
+            return Semantics(late=True, notice=_LATE)
         except BackendError as error:
             if self._spec.required and error.failure is Failure.EMBEDDING:
                 raise

@@ -8,7 +8,7 @@ import numpy as np
 
 from backends.builtin.reader import Lease
 from backends.builtin.schema import fetch
-from backends.corpus import Corpus, Located
+from backends.corpus import Corpus, Located, Owners
 from backends.passages import Candidate
 from backends.relevance import Spread
 from backends.text.tokens import Term
@@ -32,6 +32,7 @@ class Places:
     """Indexed paths as places in the corpus, remembered. None for paths of roots that the agent no longer has."""
 
     def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
         self._roots = {root.name: root for root in corpus.roots}
         self._known: dict[str, Located | None] = {}
 
@@ -48,8 +49,12 @@ class Places:
         marks = ",".join("?" * len(paths))
         sql = f"SELECT path, root, relative FROM files WHERE path IN ({marks})"  # noqa: S608 - only question marks
         rows = lease.connection.execute(sql, paths)
+        # The index may be older than the roots: what was a note when it was indexed may be a conversation since then.
+        owners = Owners(self._corpus)
         found = {
-            path: Located(self._roots[name], relative) if name in self._roots else None for path, name, relative in rows
+            path: owners.of(Located(self._roots[name], relative))
+            for path, name, relative in rows
+            if name in self._roots
         }
         return dict.fromkeys(paths) | found
 

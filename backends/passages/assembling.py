@@ -24,6 +24,8 @@ from backends.passages.ordering import MMR_CANDIDATES, Ranking, diverse
 from backends.passages.shelf import Shelf
 from backends.relevance import Question, SampleStatistics, Statistics
 
+_NOT_READ = ("otherSource", "otherDays", "gone")
+
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
@@ -32,6 +34,13 @@ class Assembled:
     hits: list[Hit]
     files: int
     left_out: Counter[str]
+
+    @property
+    def below_min_score(self) -> int:
+        """Why there is no hit: the files that were read and hold nothing relevant enough; 0 where there are hits."""
+        if self.hits:
+            return 0
+        return self.files - sum(self.left_out[why] for why in _NOT_READ)
 
     def explained(self) -> dict[str, Any]:
         """How many files were looked at, and how many of them gave no hit for which reason, JSON-ready."""

@@ -113,6 +113,7 @@ class QmdBackend:
             self._pool, lambda: self._cut(found, query, statistics)
         )
         answer = self._answer(cut.hits, found, mode, (*notices, *found.notices, *places.notices(), *self._held()))
+        answer = replace(answer, below_min_score=cut.below_min_score)
         return replace(answer, explain=cut.explained()) if query.explain else answer
 
     async def sync(self, request: SyncRequest) -> SyncReport:

@@ -8,13 +8,13 @@ files of equal content share one.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import unquote
 
 from backends.base import Notice
-from backends.corpus import Corpus, Located, Root, is_plain
+from backends.corpus import Corpus, Located, Owners, Root, is_plain
 from backends.qmd.output import Row
 
 
@@ -38,7 +38,7 @@ def locate(rows: Iterable[Row], corpus: Corpus, aliases: Mapping[str, str] = Map
     """Place every row; `aliases` are roots by older names of theirs. Looks at the disk; not for the event loop."""
     found: dict[str, tuple[Row, Located]] = {}
     slugs = _Slugs()
-    bases = [(root, os.path.realpath(root.path) + os.sep) for root in corpus.roots]
+    owners = Owners(corpus)
     unknown = outside = 0
     for row in rows:
         read = ((corpus.root(aliases.get(name, name)), path) for name, path in readings(row.file))
@@ -50,7 +50,7 @@ def locate(rows: Iterable[Row], corpus: Corpus, aliases: Mapping[str, str] = Map
         places = [literal] if literal else slugs.places(*named[0])
         outside += not places
         for place in places:
-            first = _first_root(place, bases)
+            first = owners.of(place)
             found.setdefault(first.path, (row, first))
     return Places(tuple(found.values()), unknown, outside)
 
@@ -88,15 +88,3 @@ class _Slugs:
 
 def _kept(relative: str) -> str:
     return "".join(character for character in relative.casefold() if character.isalnum() or character == "/")
-
-
-def _first_root(place: Located, bases: Sequence[tuple[Root, str]]) -> Located:
-    """The same file under the first root that covers it: nested roots must not show one file twice."""
-    own = next(base for root, base in bases if root is place.root)
-    file = own + place.relative
-    for root, base in bases:
-        if root is place.root:
-            return place
-        if file.startswith(base) and root.holds(file[len(base) :]):
-            return Located(root, file[len(base) :])
-    return place

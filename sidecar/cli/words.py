@@ -23,7 +23,7 @@ REASONS = {
 _PHASES = {"waiting": "waits for another index", "calibration": "measuring the vectors"}
 
 _OUTCOMES = {
-    "hits": "Found.",
+    "hits": "Found, but nothing of it fits the character limit.",
     "no_match": "Nothing relevant: everything was searched.",
     "partial": "Nothing found yet: a part of the search missed its deadline. Try again, or raise --timeout-ms.",
     "disabled": "Memory search is turned off in the configuration.",

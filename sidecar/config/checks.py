@@ -16,12 +16,17 @@ from sidecar.config.sections import Reader
 from sidecar.config.settings import AgentSettings
 
 _UPDATE: Final[KeyPath] = ("memory", "qmd", "update")
+_LIMITS: Final[KeyPath] = ("memory", "qmd", "limits")
+#: How long OpenClaw waits for its memory_search tool.
+_GATEWAY_WAITS_MS: Final = 15_000
 
 
 def run(reader: Reader, memory: Memory, sidecar: Sidecar, resolved: Resolved) -> None:
     """Every check; problems go to `reader`."""
     _misplaced(reader)
     _deadlines(reader, memory)
+    _limits(reader, memory)
+    _default_results(reader, resolved, memory)
     _redaction(reader, sidecar)
     scope_checks.run(reader, memory.qmd.scope.policy(), resolved.agents)
     _one_store_each(reader, resolved)
@@ -50,6 +55,29 @@ def _deadlines(reader: Reader, memory: Memory) -> None:
     if memory.backend == "builtin" and memory.fallback == "none" and memory.merge:
         message = "there is one engine only, so nothing can be merged"
         reader.warn(("memory", "merge"), "no_effect", message, 'set backend to "auto" or "qmd"')
+
+
+def _limits(reader: Reader, memory: Memory) -> None:
+    limits = memory.qmd.limits
+    snippet, injected = (*_LIMITS, "maxSnippetChars"), (*_LIMITS, "maxInjectedChars")
+    # Beside one that is written, a default gives way.
+    both = reader.tree.written(snippet) and reader.tree.written(injected)
+    if both and limits.max_snippet_chars > limits.max_injected_chars:
+        message = "one snippet would be longer than all text that may leave"
+        reader.error(snippet, "contradiction", message, "lower maxSnippetChars or raise maxInjectedChars")
+    if limits.timeout_ms > _GATEWAY_WAITS_MS:
+        message = f"OpenClaw gives a search up after {_GATEWAY_WAITS_MS // 1000} s, and its user gets no answer at all"
+        reader.warn((*_LIMITS, "timeoutMs"), "too_late", message, f"lower timeoutMs below {_GATEWAY_WAITS_MS}")
+
+
+def _default_results(reader: Reader, resolved: Resolved, memory: Memory) -> None:
+    most = memory.qmd.limits.max_results
+    agents = resolved.agents.values()
+    wanted = {_place(reader, resolved, each, ("query", "maxResults")): each.search.query.max_results for each in agents}
+    for at, number in wanted.items():
+        if reader.tree.written(at) and number != most:
+            message = f"memory.qmd.limits.maxResults, which is {most}, holds whichever engine answers"
+            reader.warn(at, "no_effect", message, "set memory.qmd.limits.maxResults")
 
 
 def _redaction(reader: Reader, sidecar: Sidecar) -> None:

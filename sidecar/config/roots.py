@@ -33,10 +33,18 @@ def resolve_corpus(settings: Settings, agent: AgentSettings) -> tuple[Corpus, tu
     # Images and recordings come before texts of the same folders: where a pattern is wide, both mean them.
     extras = sorted(_extras(settings, agent), key=lambda root: not root.media)
     defaults = _default_roots(agent.workspace) if settings.memory.qmd.include_default_memory else ()
-    # Exported conversations come first: a file belongs to the first root that covers it, and one inside a
-    # trusted folder must still count as a conversation.
-    roots = (*_session_roots(settings, agent), *defaults, *extras)
-    return Corpus(agent.id, agent.workspace, roots), tuple(_notices(agent, defaults))
+    foreign = [root for root in extras if not root.trusted]
+    inside = [root for root in foreign if not _is_around(root.path, agent.workspace)]
+    # A file belongs to the first root that covers it, and what is a conversation, or was written by others, must
+    # count as that also inside a trusted folder. A wide path of others makes the agent's own notes not theirs.
+    around = [root for root in foreign if root not in inside]
+    trusted = [root for root in extras if root.trusted]
+    roots = (*_session_roots(settings, agent), *inside, *defaults, *around, *trusted)
+    return Corpus(agent.id, agent.workspace, roots), tuple(_notices(settings, agent, defaults))
+
+
+def _is_around(path: Path, workspace: Path) -> bool:
+    return Path(os.path.realpath(workspace)).is_relative_to(os.path.realpath(path))
 
 
 def sessions_enabled(settings: Settings, agent: AgentSettings) -> bool:
@@ -68,10 +76,13 @@ def _default_roots(workspace: Path) -> tuple[Root, ...]:
     )
 
 
-def _notices(agent: AgentSettings, defaults: tuple[Root, ...]) -> Iterator[Notice]:
+def _notices(settings: Settings, agent: AgentSettings, defaults: tuple[Root, ...]) -> Iterator[Notice]:
     if defaults and {"MEMORY.md", "memory.md"} <= _names(agent.workspace):
         message = "the workspace holds MEMORY.md and memory.md; only MEMORY.md is read"
         yield Notice("two_root_memories", message, "move the text of memory.md into MEMORY.md")
+    if defaults and _foreign_places(settings, agent) & _default_places(agent):
+        message = "a path with trusted: false is the agent's own memory, which is trusted all the same"
+        yield Notice("no_effect", message, "name the folder inside it that others write to")
 
 
 def _names(folder: Path) -> set[str]:
@@ -93,6 +104,7 @@ class _Wanted:
     pattern: str
     name: str | None
     media: frozenset[str]
+    trusted: bool
 
     @property
     def place(self) -> _Place:
@@ -103,6 +115,7 @@ def _extras(settings: Settings, agent: AgentSettings) -> Iterator[Root]:
     """Configured paths as roots. The first of two that name the same files wins, as qmd demands."""
     taken = {*RESERVED, *_names(agent.workspace / "qmd")}
     seen = _default_places(agent) if settings.memory.qmd.include_default_memory else set()
+    foreign = _foreign_places(settings, agent)
     for index, wanted in enumerate(_wanted(settings, agent), start=1):
         new = [sort for sort in _sorted_out(wanted) if sort.place not in seen]
         if not new:
@@ -118,7 +131,13 @@ def _extras(settings: Settings, agent: AgentSettings) -> Iterator[Root]:
                 shown=_shown(sort.path, agent.workspace, name),
                 without=_others_inside(sort.path, settings, agent),
                 media=tuple(kind for kind in KINDS if kind in sort.media),
+                trusted=sort.place not in foreign,
             )
+
+
+def _foreign_places(settings: Settings, agent: AgentSettings) -> set[_Place]:
+    """What others write to. Whoever else names the same files does not make them trusted."""
+    return {sort.place for wanted in _wanted(settings, agent) if not wanted.trusted for sort in _sorted_out(wanted)}
 
 
 def _others_inside(path: Path, settings: Settings, agent: AgentSettings) -> tuple[str, ...]:
@@ -139,10 +158,10 @@ def _default_places(agent: AgentSettings) -> set[_Place]:
 def _wanted(settings: Settings, agent: AgentSettings) -> Iterable[_Wanted]:
     """`memory.qmd.paths`, then `memorySearch.extraPaths`; only the latter may hold media."""
     for path in settings.memory.qmd.paths:
-        yield _Wanted(_absolute(path.path, settings, agent), path.pattern, path.name, frozenset())
+        yield _Wanted(_absolute(path.path, settings, agent), path.pattern, path.name, frozenset(), path.trusted)
     media = agent.search.multimodal.kinds
     for extra in agent.search.extra_paths:
-        yield _Wanted(_absolute(extra.path, settings, agent), extra.pattern, None, media)
+        yield _Wanted(_absolute(extra.path, settings, agent), extra.pattern, None, media, extra.trusted)
 
 
 def _absolute(text: str, settings: Settings, agent: AgentSettings) -> Path:

@@ -26,11 +26,15 @@ from sidecar.config.values import (
 
 
 class QmdPath(Strict):
-    """A folder or a file that is indexed beside the default memory."""
+    """A folder or a file that is indexed beside the default memory.
+
+    `trusted` false: others write there (cloned repositories, web clips), so what it says is data and no instruction.
+    """
 
     path: PathText
     pattern: Pattern = "**/*.md"
     name: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    trusted: bool = True
 
 
 class Sessions(Strict):

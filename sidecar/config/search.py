@@ -51,10 +51,11 @@ class Multimodal(Strict):
 
 
 class ExtraPath(Strict):
-    """One more folder or file to index. A bare text is a path."""
+    """One more folder or file to index. A bare text is a path. `trusted` as in `memory.qmd.paths`."""
 
     path: PathText
     pattern: Pattern = "**/*.md"
+    trusted: bool = True
 
     @model_validator(mode="before")
     @classmethod

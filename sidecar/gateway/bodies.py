@@ -6,7 +6,7 @@ from datetime import date
 from typing import Annotated, Any, Literal, TypeVar
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 from pydantic.alias_generators import to_camel
 from starlette.requests import Request
 
@@ -32,6 +32,15 @@ class Caller(Body):
     sandboxed: bool | None = None
     owner: bool | None = None
     channel: Annotated[str, Field(max_length=200)] | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """What was said, for one line of the log: characters that could end it or colour it are blanks."""
+        given = self.model_dump(exclude_none=True)
+        return {key: _on_one_line(value) if isinstance(value, str) else value for key, value in given.items()}
+
+
+def _on_one_line(text: str) -> str:
+    return "".join(character if character.isprintable() else " " for character in text)
 
 
 SessionKeyText = Annotated[str, Field(max_length=20_000)]
@@ -68,6 +77,14 @@ class SearchBody(Body):
     def _not_blank(cls, value: str) -> str:
         if not value.replace("\0", " ").strip():
             raise ValueError("must hold at least one word")
+        return value
+
+    @field_validator("before")
+    @classmethod
+    def _leaves_a_day(cls, value: date | None, info: ValidationInfo) -> date | None:
+        after = info.data.get("after")
+        if value and after and value < after:
+            raise ValueError("is earlier than `after`, so no day is left to search")
         return value
 
 

@@ -10,19 +10,33 @@ from sidecar.agents import Agent
 
 log = logging.getLogger(__name__)
 
+#: Channels are the caller's words; a line of the log is not.
+_MOST_CHANNEL_CHARS = 64
+
 
 def admit(agent: Agent, session_key: str | None, parent_session_key: str | None, *, door: str) -> Decision:
     """Whether a session may see an agent's memory.
 
-    A denial is logged: it tells an operator why a chat gets nothing. So is the operator, whom no rule can keep out.
+    To be asked before anything else of the agent is looked at, so that a denial neither tells nor takes more where
+    there is more. A denial is logged, since it tells an operator why a chat gets nothing; `Denials` says how often. So
+    is the operator, whom no rule can keep out.
     """
     decision = decide(agent.policy, agent_id=agent.id, session_key=session_key, parent_session_key=parent_session_key)
     if not decision.allowed:
-        fields = {"agent": agent.id, "door": door, "channel": decision.channel, "chatType": decision.chat_type}
-        log.warning("denied by scope", extra={"fields": {**fields, "kind": decision.kind, "rule": decision.rule}})
+        _warn(agent, decision, door)
     elif decision.kind == "cli":
         log.info("operator at the command line", extra={"fields": {"agent": agent.id, "door": door}})
     return decision
+
+
+def _warn(agent: Agent, decision: Decision, door: str) -> None:
+    channel = decision.channel and decision.channel[:_MOST_CHANNEL_CHARS]
+    repeats = agent.denials.count((door, channel, decision.chat_type, decision.rule))
+    if repeats is None:
+        return
+    fields: dict[str, Any] = {"agent": agent.id, "door": door, "channel": channel, "chatType": decision.chat_type}
+    fields |= {"kind": decision.kind, "rule": decision.rule, **({"repeats": repeats} if repeats else {})}
+    log.warning("denied by scope", extra={"fields": fields})
 
 
 def denied_json(decision: Decision) -> dict[str, Any]:

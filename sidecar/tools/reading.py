@@ -62,12 +62,12 @@ async def get(agent: Agent, request: ReadRequest, settings: Settings, pool: Exec
 
     Raises `PathNotAllowedError`, `TimeoutError`, and `OSError` for what the disk cannot give.
     """
-    if not agent.enabled:
-        error = "memory search is disabled for this agent"
-        return {"path": request.path, "text": "", "disabled": True, "error": error}
     decision = admit(agent, request.session_key, request.parent_session_key, door="get")
     if not decision.allowed:
         return {"path": request.path, "text": "", "outcome": "denied", "denied": denied_json(decision)}
+    if not agent.enabled:
+        error = "memory search is disabled for this agent"
+        return {"path": request.path, "text": "", "disabled": True, "error": error}
     path, start, lines = _place(request)
     located = locate(agent.corpus, path)
     if located.root.kind is Kind.SESSION and not sessions_visible(settings, decision):

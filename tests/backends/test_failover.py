@@ -357,6 +357,20 @@ def test_merge_keeps_the_best_passages_of_both_and_no_line_twice() -> None:
     asyncio.run(scenario())
 
 
+def test_a_merge_without_the_second_engine_says_so() -> None:
+    """The first one's hits stand, and nobody takes them for those of both."""
+
+    async def scenario() -> None:
+        first = Engine("qmd", answering("qmd", hit("a.md", 1, 4, 0.5)))
+        both = Failover(first, Engine("builtin", failing(Failure.INDEX_LOST)), merge=True)
+        answer = await both.search(question())
+        assert ([h.path for h in answer.hits], answer.fallback) == (["a.md"], None)
+        assert [notice.code for notice in answer.notices] == ["merge_unfinished"]
+        await both.close()
+
+    asyncio.run(scenario())
+
+
 def test_a_sync_reaches_both_engines() -> None:
     """The second choice stays fresh while the first one answers."""
 

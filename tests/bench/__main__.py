@@ -8,6 +8,7 @@ parts:
   unchanged   a sync that finds nothing to do
   freshness   from an edit to the search that finds it
   search      a hybrid search at several sizes, against vec0, numpy and FTS5
+  leaving     what scope, limits and citations cost a search
   memory      what the daemon and its worker take at these sizes
   beside      a search while another index is built
   growth      time and memory against size, in one table
@@ -25,10 +26,27 @@ import tempfile
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from tests.bench import against_qmd, beside_a_build, building, engine, freshness, growth, hosted, memory, unchanged
+from tests.bench import (
+    against_qmd,
+    beside_a_build,
+    building,
+    engine,
+    freshness,
+    growth,
+    hosted,
+    leaving,
+    memory,
+    unchanged,
+)
 from tests.bench.indexed import Indexed, indexed
 
-ALONE = {"indexing": building.run, "hosted": hosted.run, "unchanged": unchanged.run, "freshness": freshness.run}
+ALONE = {
+    "indexing": building.run,
+    "hosted": hosted.run,
+    "unchanged": unchanged.run,
+    "freshness": freshness.run,
+    "leaving": leaving.run,
+}
 OF_A_SIZE = ("search", "memory", "beside")
 PARTS = (*ALONE, *OF_A_SIZE, "growth", "qmd")
 #: In chunks.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import against_qmd, beside_a_build, building, engine, freshness, growth, memory, unchanged
+from tests.bench import against_qmd, beside_a_build, building, engine, freshness, growth, leaving, memory, unchanged
 from tests.bench.__main__ import main
 from tests.bench.conversation import corpus
 from tests.bench.indexed import Indexed, indexed
@@ -97,6 +97,15 @@ def test_a_sync_of_unchanged_notes_opens_none() -> None:
 def test_an_edit_is_counted_before_it_is_found() -> None:
     fresh = freshness.measure(notes=30, edits=1)
     assert fresh.counted.p50 < fresh.found.p50
+
+
+def test_all_hits_leave_with_their_sources_where_that_is_measured() -> None:
+    rows = leaving.guarded(leaving.answer_of(50))["results"]
+    assert [row["path"] for row in rows] == [row["path"] for row in leaving.bare(leaving.answer_of(50))]
+    assert all(row["snippet"].endswith(row["citation"]) for row in rows)
+    left = leaving.measure(6, times=50)
+    assert len(left.guarded.took_ms) == len(left.bare.took_ms) == 50
+    assert left.ratio > 1
 
 
 def test_the_engine_is_measured_where_there_is_no_qmd(tmp_path: Path) -> None:

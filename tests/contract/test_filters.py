@@ -32,6 +32,14 @@ def test_no_source_is_no_hit(archive: Desk) -> None:
     assert archive.answer("gliders", sources=frozenset()).hits == ()
 
 
+def test_files_without_anything_relevant_enough_explain_an_empty_list(archive: Desk) -> None:
+    """They are counted where nothing else was found."""
+    assert archive.answer("glider meeting").below_min_score == 0
+    empty = archive.answer("glider xylophone quantum", min_score=0.99)
+    assert empty.hits == ()
+    assert empty.below_min_score > 0
+
+
 @pytest.mark.parametrize(
     ("after", "before"),
     [

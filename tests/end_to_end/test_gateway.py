@@ -96,6 +96,7 @@ def test_a_group_is_denied_at_both_doors(daemon: Running) -> None:
         (b'{"query": "a", "minScore": 2}', "invalid_request"),
         (b'{"query": "a", "after": "yesterday"}', "invalid_request"),
         (b'{"query": "a", "after": 0}', "invalid_request"),
+        (b'{"query": "a", "after": "2026-01-02", "before": "2026-01-01"}', "invalid_request"),
         (b'{"query": "a", "max_results": 3}', "invalid_request"),
         (b'{"query": "a", "nope": 1}', "invalid_request"),
         (b'{"query": "\\ud800"}', "invalid_json"),

@@ -22,6 +22,7 @@ async def memory_search(daemon: DaemonView, request: Request) -> Response:
     started = time.perf_counter()
     agent = agent_of(daemon, request)
     body = parse(SearchBody, await body_of(request))
+    request.state.fields.update(agent=agent.id, **({"caller": body.caller.facts()} if body.caller else {}))
     asked = recall.SearchRequest(
         text=body.query,
         session_key=body.session_key,
@@ -37,9 +38,7 @@ async def memory_search(daemon: DaemonView, request: Request) -> Response:
     )
     with request.state.places.taken():
         reply = await recall.search(agent, asked, daemon.settings)
-    request.state.fields.update(
-        agent=agent.id, backend=reply["backend"], outcome=reply["outcome"], results=len(reply["results"])
-    )
+    request.state.fields.update(backend=reply["backend"], outcome=reply["outcome"], results=len(reply["results"]))
     took_ms = round((time.perf_counter() - started) * 1000, 2)
     return json_response({**reply, "tookMs": took_ms, "requestId": request.state.request_id})
 

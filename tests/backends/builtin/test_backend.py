@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from backends.base import BackendError, Failure, Mode
-from backends.builtin import BuiltinOptions, EmbeddingSpec, IndexJob
+from backends.builtin import BuiltinBackend, BuiltinOptions, EmbeddingSpec, IndexJob
 from backends.corpus import Corpus, Kind, Root
 from tests.backends.builtin.conftest import Desk, ToyEmbedder
 
@@ -33,13 +34,14 @@ def test_an_exact_identifier_passes_without_help_from_vectors(semantic: Desk) ->
 
 @pytest.mark.alone
 def test_a_late_embedding_leaves_keywords(semantic: Desk) -> None:
-    """When the query's vector does not come in time, keywords answer and the answer is partial."""
+    """When the query's vector does not come in time, keywords answer, and the answer says which leg is missing."""
     semantic.write("memory/a.md", "zebracomet\n")
     semantic.sync()
     semantic.writer.hang = True
     answer = semantic.answer("zebracomet", timeout_s=1.0)
     assert [hit.path for hit in answer.hits] == ["memory/a.md"]
     assert answer.partial
+    assert [notice.code for notice in answer.notices] == ["semantic_unfinished"]
 
 
 def test_an_answer_names_its_model(semantic: Desk) -> None:
@@ -183,6 +185,19 @@ def test_statistics_serve_another_engine(desk: Desk) -> None:
     statistics = desk.backend.statistics()
     assert statistics is not None
     assert (statistics.documents, statistics.frequency("zebra"), statistics.frequency("nothing")) == (2, 2, 0)
+
+
+@pytest.mark.parametrize(("shown", "path"), [("memory/clips/", "memory/clips/a.md"), ("qmd/c/", "qmd/c/a.md")])
+def test_whose_a_file_is_does_not_wait_for_the_next_sync(desk: Desk, shown: str, path: str) -> None:
+    """A folder that was taken out of another one is not trusted by what the index remembers."""
+    desk.write("memory/clips/a.md", "zebracomet\n")
+    desk.sync()
+    clips = desk.workspace / "memory" / "clips"
+    root = Root(name="c", kind=Kind.EXTRA, path=clips, patterns=("**/*.md",), shown=shown, trusted=False)
+    corpus = replace(desk.job.corpus, roots=(root, *desk.job.corpus.roots))
+    desk.backend = BuiltinBackend(corpus=corpus, options=desk.job.options, writer=desk.writer, pool=desk.pool)
+    (hit,) = desk.answer("zebracomet").hits
+    assert (hit.path, hit.root, hit.trusted) == (path, "c", False)
 
 
 def test_a_job_survives_json(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -73,6 +73,7 @@ def test_without_its_model_the_old_index_answers_by_words(semantic: Desk) -> Non
     assert answer.hits[0].path == "memory/3.md"
     assert {hit.vector_score for hit in answer.hits} == {None}
     assert answer.partial
+    assert [notice.code for notice in answer.notices] == ["semantic_unfinished"]
     semantic.sync()
     assert answering(semantic, "other")
 

@@ -89,6 +89,7 @@ def test_what_is_not_given_is_not_sent(run: Run, daemon: FakeDaemon) -> None:
     ("changes", "code", "told"),
     [
         ({"outcome": "no_match"}, 0, "Nothing relevant"),
+        ({"outcome": "hits"}, 0, "character limit"),
         ({"outcome": "partial"}, 4, "missed its deadline"),
         (
             {"outcome": "denied", "denied": {"rule": "default", "channel": "slack", "chatType": "group"}},

@@ -132,6 +132,59 @@ def test_a_conversation_in_a_memory_folder_is_still_a_conversation(load_text: Lo
     assert (located.root.name, located.root.trusted) == ("sessions", False)
 
 
+def trust(settings: Settings, *paths: str) -> list[bool]:
+    """Whether the texts at these shown paths are trusted."""
+    located = [corpus(settings).locate(path) for path in paths]
+    return [place.root.trusted for place in located if place]
+
+
+def test_a_configured_path_is_trusted_unless_it_says_otherwise(load_text: Load) -> None:
+    """The owner has named it, and alone knows who writes there."""
+    settings = load_text(
+        """{memory: {qmd: {paths: [{path: '/a', name: 'a'}, {path: '/b', name: 'b', trusted: false}]},
+            search: {extraPaths: ['/c', {path: '/d', trusted: false}]}}}"""
+    )
+    paths = ("qmd/a/x.md", "qmd/b/x.md", "qmd/custom-3/x.md", "qmd/custom-4/x.md")
+    assert trust(settings, *paths) == [True, False, True, False]
+
+
+def test_what_others_write_stays_theirs_inside_a_trusted_folder(load_text: Load) -> None:
+    """Also in the memory folder itself, as a single file, and beside a second mention of the same folder."""
+    settings = load_text(
+        """{agents: {defaults: {workspace: '/w'}}, memory: {qmd: {paths: [
+            {path: '.'}, {path: 'docs'}, {path: 'memory/clips', trusted: false},
+            {path: 'memory/mail.md', trusted: false}, {path: 'docs/clone', trusted: false}]},
+            search: {extraPaths: ['memory/clips', {path: 'docs', trusted: false}]}}}"""
+    )
+    foreign = ("memory/clips/x.md", "memory/mail.md", "docs/clone/y.md", "docs/z.md")
+    assert trust(settings, *foreign) == [False] * 4
+    assert trust(settings, "memory/x.md", "MEMORY.md", "other/x.md") == [True] * 3
+
+
+def test_a_wide_folder_of_others_leaves_the_agent_its_own_notes(load_text: Load, home: Path) -> None:
+    """They keep their kind and their trust; what lies around them has none."""
+    for name in ("w/mine/memory/x.md", "w/mine/MEMORY.md", "w/mine/more/y.md", "w/z.md"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text("text", encoding="utf-8")
+    settings = load_text(
+        """{agents: {defaults: {workspace: '~/w/mine'}},
+            memory: {qmd: {paths: [{path: '~/w', name: 'w', trusted: false}, {path: 'more'}]}}}"""
+    )
+    assert {root.shown + found.relative: root.trusted for root, found in corpus(settings).files()} == {
+        "memory/x.md": True,
+        "MEMORY.md": True,
+        "qmd/w/mine/more/y.md": False,
+        "qmd/w/z.md": False,
+    }
+
+
+def test_distrust_of_the_agents_own_memory_is_told_to_have_no_effect(load_text: Load) -> None:
+    """Else nobody would mark the clips inside it."""
+    settings = load_text("{memory: {qmd: {paths: [{path: 'memory', trusted: false}]}}}")
+    (notice,) = resolve_corpus(settings, settings.agents["main"])[1]
+    assert (notice.code, trust(settings, "memory/x.md")) == ("no_effect", [True])
+
+
 def test_media_are_read_below_extra_paths_only(load_text: Load) -> None:
     """And only the kinds that were asked for."""
     settings = load_text(

@@ -1,0 +1,52 @@
+"""Why a list is empty: everything that kept a search from finding more, each with what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+
+from backends.base import Answer, Notice, Query
+from sidecar.agents import Agent
+
+_NO_SESSIONS = Notice(
+    "sessions_off",
+    "conversations are not part of this agent's memory",
+    "set memory.qmd.sessions.enabled to true, or search another corpus",
+)
+_HIDDEN = Notice(
+    "sessions_hidden",
+    "conversations were left out: this session may not see them",
+    'set tools.sessions.visibility to "agent"',
+)
+_NO_NOTES = Notice(
+    "no_notes",
+    "this agent's memory holds no notes",
+    "write MEMORY.md or memory/YYYY-MM-DD.md in its workspace, or add folders to memory.qmd.paths",
+)
+
+
+def why_nothing(agent: Agent, query: Query, answer: Answer, *, corpus: str, sessions: bool) -> Iterator[Notice]:
+    """The reasons for an answer without hits; none where there are some. `sessions`: the caller may see them."""
+    if answer.hits:
+        return
+    if corpus == "sessions" and not agent.has_sessions:
+        yield _NO_SESSIONS
+    if corpus != "memory" and agent.has_sessions and not sessions:
+        yield _HIDDEN
+    if query.after or query.before:
+        yield Notice("date_range", f"only {_days(query.after, query.before)} was searched", "widen after and before")
+    if answer.pending is None and agent.search.status().documents == 0:
+        yield _NO_NOTES
+    if answer.below_min_score:
+        yield _irrelevant(answer.below_min_score, query.min_score)
+
+
+def _days(after: date | None, before: date | None) -> str:
+    if after and before:
+        return f"what is dated from {after} to {before}"
+    return f"what is dated {after} or later" if after else f"what is dated {before} or earlier"
+
+
+def _irrelevant(files: int, min_score: float) -> Notice:
+    message = f"nothing in the files that were looked at ({files}) is as relevant as minScore {min_score:g}"
+    return Notice("below_min_score", message, "ask in other words, or with a lower minScore")
