@@ -9,7 +9,7 @@ PROCESSES ?= 2
 # OPENBLAS threads cost memory and help nothing at this size.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: setup run test properties check bench quality chaos-qmd chaos-index qmd clean
+.PHONY: setup run test properties check bench quality chaos-qmd chaos-index chaos-exports qmd clean
 
 setup: $(VENV)/.ready
 
@@ -53,6 +53,10 @@ chaos-qmd: setup
 # minutes. `make test` has the short form.
 chaos-index: setup
 	@$(BIN)/python -m tests.chaos.index --kills 200
+
+# Fifty kills of an export while its transcripts grow, are rewritten, come and go.
+chaos-exports: setup
+	@$(BIN)/python -m tests.chaos.exports --kills 50
 
 # The real qmd and the Node that it needs, in an ignored folder. The older versions borrow its modules, which Node
 # finds in the folder above them (and the MCP kit that 2.8 no longer has): a few hundred kilobytes each.

@@ -1,10 +1,12 @@
 """Session transcripts to sanitized Markdown."""
 
-from exporter.export import ExportJob, ExportReport, Failure, export_name, export_sessions, transcript_line
+from exporter.export import export_name, export_sessions, transcript_line
+from exporter.job import Change, ExportJob, ExportReport, Failure
 from exporter.redact import BadPatternError, Redacted, Redactor
 
 __all__ = [
     "BadPatternError",
+    "Change",
     "ExportJob",
     "ExportReport",
     "Failure",

@@ -1,105 +1,60 @@
 """Bring an export folder up to date with a folder of transcripts. Synchronous: it runs in the worker process.
 
 Each transcript is one step: read, sanitize, redact, write, record. A kill between two of them loses nothing and
-repeats at most one step. What was not read this time keeps its old export.
+repeats at most one step. What was not read this time keeps its old export; of what has only grown, the rest is read.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 from zoneinfo import ZoneInfo
 
+import apsw
+
+from exporter.difference import Difference
 from exporter.folder import ExportFolder, ForeignFileError
-from exporter.ledger import Entry, Ledger
+from exporter.job import Change, ExportJob, ExportReport, Failure
+from exporter.ledger import Entry, Ledger, Stopped
 from exporter.markdown import Rendering
 from exporter.redact import Redactor
 from exporter.sanitize import collapse, sanitize
 from exporter.session_store import SessionStore, StoreUnreadableError
-from exporter.transcript import Message, Transcript, TranscriptFile, find_transcripts, open_transcript
+from exporter.transcript import Bookmark, Message, Transcript, TranscriptFile, find_transcripts, open_transcript
 
 _DAY_NS: Final = 86_400 * 10**9
 # Raised when reading, sanitizing or rendering changes, so that old exports are made anew.
-_FORMAT: Final = "1"
+_FORMAT: Final = "2"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportJob:
-    """What to export, in values that are JSON as they stand: `ExportJob(**orjson.loads(...))` gives it back.
+def export_sessions(job: ExportJob, exported: Callable[[], None] = lambda: None) -> ExportReport:
+    """Run one export; `exported` is called after every transcript that was read.
 
-    `transcripts`, `export_folder` and `ledger` (a SQLite file) are absolute paths. A transcript older than
-    `retention_days` has no export; 0 keeps all. `zone` (IANA) decides which day a turn belongs to.
-    """
-
-    transcripts: str
-    export_folder: str
-    ledger: str
-    retention_days: int = 90
-    redact_patterns: Sequence[str] = ()
-    redact_allow: Sequence[str] = ()
-    zone: str = "UTC"
-
-    def __post_init__(self) -> None:
-        # JSON has lists only; a job is the same job before and after it.
-        object.__setattr__(self, "redact_patterns", tuple(self.redact_patterns))
-        object.__setattr__(self, "redact_allow", tuple(self.redact_allow))
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A transcript, or all of them (`name` empty), that was not exported: a code and the system's reason."""
-
-    name: str
-    code: str
-    reason: str
-
-
-@dataclass(slots=True, kw_only=True)
-class ExportReport:
-    """Counts of one run, never text.
-
-    `redacted` counts secrets by kind; `empty` are transcripts without a turn, `left_out` those of cron runs,
-    heartbeats and sub-agents, `expired` those beyond retention.
-    """
-
-    written: int = 0
-    unchanged: int = 0
-    empty: int = 0
-    removed: int = 0
-    expired: int = 0
-    left_out: int = 0
-    turns: int = 0
-    bad_lines: int = 0
-    redacted: Mapping[str, int] = field(default_factory=dict)
-    failures: Sequence[Failure] = ()
-
-    @property
-    def changed(self) -> bool:
-        """Whether the export folder is other than before, so that an index has something to do."""
-        return bool(self.written or self.removed)
-
-
-def export_sessions(job: ExportJob) -> ExportReport:
-    """Run one export. Failures of single files are in the report; the old exports of those files stay.
-
-    Raises BadPatternError for a pattern, ZoneInfoNotFoundError or ValueError for the zone, OSError for an export
-    folder that cannot be used and apsw.Error for the ledger.
+    What goes wrong is in the report, for single files and for all of them; old exports stay. Raises BadPatternError
+    for a pattern, ZoneInfoNotFoundError or ValueError for the zone.
     """
     redactor = Redactor(job.redact_patterns, job.redact_allow)
     try:
         files = find_transcripts(Path(job.transcripts))
         store = SessionStore(Path(job.transcripts))
     except StoreUnreadableError as error:
-        return ExportReport(failures=[Failure("", "session_store_unreadable", str(error))])
+        return _failed("session_store_unreadable", str(error))
     except OSError as error:
         # Missing or unreadable is no proof that the sessions were deleted.
-        return ExportReport(failures=[Failure("", "transcripts_unreadable", _reason(error))])
-    with ExportFolder(Path(job.export_folder)) as folder, Ledger(Path(job.ledger), job.export_folder) as ledger:
-        return _Run(job, redactor, folder, ledger, store).over(files)
+        return _failed("transcripts_unreadable", _reason(error))
+    try:
+        with (
+            ExportFolder(Path(job.export_folder), dry=job.dry_run) as folder,
+            Ledger(Path(job.ledger), job.export_folder) as ledger,
+        ):
+            return _Run(job, redactor, folder, ledger, store).over(files, exported)
+    except OSError as error:
+        return _failed("export_folder_unusable", _reason(error))
+    except apsw.Error as error:
+        return _failed("ledger_unusable", type(error).__name__)
 
 
 def export_name(transcript: str) -> str:
@@ -114,6 +69,12 @@ def transcript_line(ledger: Path, export_folder: str, name: str, line: int) -> i
     return (lines[line - 1] or None) if 0 < line <= len(lines) else None
 
 
+def _failed(code: str, reason: str) -> ExportReport:
+    report = ExportReport()
+    report.has_failed(Failure("", code, reason))
+    return report
+
+
 def _reason(error: OSError) -> str:
     return error.strerror or str(error)
 
@@ -124,30 +85,48 @@ class _Run:
     def __init__(
         self, job: ExportJob, redactor: Redactor, folder: ExportFolder, ledger: Ledger, store: SessionStore
     ) -> None:
+        self._job = job
         self._source = Path(job.transcripts)
         self._oldest_ns = time.time_ns() - job.retention_days * _DAY_NS if job.retention_days > 0 else 0
         self._zone = ZoneInfo(job.zone)
         self._redactor, self._folder, self._ledger, self._store = redactor, folder, ledger, store
         self._recipe = f"{_FORMAT}:{redactor.fingerprint}:{job.zone}"
         self._known = ledger.entries()
-        self._redacted: Counter[str] = Counter()
-        self._failures: list[Failure] = []
         self._report = ExportReport()
 
-    def over(self, files: Sequence[TranscriptFile]) -> ExportReport:
+    def over(self, files: Sequence[TranscriptFile], exported: Callable[[], None]) -> ExportReport:
         recent = [file for file in files if file.mtime_ns >= self._oldest_ns]
-        kept = [file for file in recent if not self._store.is_chore(self._key_of(file))]
+        chores = {file.name: key for file in recent if self._store.is_chore(key := self._key_of(file))}
+        kept = [file for file in recent if file.name not in chores]
+        wanted = [file for file in kept if file.mtime_ns >= self._job.since_s * 10**9]
         self._report.expired = len(files) - len(recent)
-        self._report.left_out = len(recent) - len(kept)
+        self._report.left_out = len(chores)
+        self._report.passed_over = len(kept) - len(wanted)
         self._folder.remove_leftovers()
-        for file in kept:
-            if self._is_current(file):
-                self._report.unchanged += 1
-            else:
-                self._export_or_keep(file)
+        for file in wanted:
+            self._bring_up_to_date(file, exported)
         self._remove_all_but({file.name for file in kept})
-        self._report.redacted, self._report.failures = dict(self._redacted), self._failures
+        if not self._job.dry_run:
+            self._remember(chores, {file.name for file in recent})
+        self._report.has_looked_at(len(wanted))
         return self._report
+
+    def _bring_up_to_date(self, file: TranscriptFile, exported: Callable[[], None]) -> None:
+        if self._is_current(file):
+            self._report.unchanged += 1
+            self._report.empty += not self._known[file.name].turns
+        else:
+            self._export_or_keep(file)
+            exported()
+
+    def _remember(self, chores: Mapping[str, str], present: Set[str]) -> None:
+        """Keep in mind whose the chores are, for the day on which the store forgets them; forget what is gone."""
+        for name, key in chores.items():
+            known = self._known.get(name)
+            if known is None or (known.session_key, known.recipe) != (key, ""):
+                self._ledger.record_key(name, key)
+        for name in self._known.keys() - present:
+            self._ledger.forget(name)
 
     def _key_of(self, file: TranscriptFile) -> str:
         """The session of a file. The store forgets a session's older files; the ledger remembers whose they were."""
@@ -155,58 +134,110 @@ class _Run:
         return self._store.key_of(file.name) or (remembered.session_key if remembered else "")
 
     def _is_current(self, file: TranscriptFile) -> bool:
+        known = self._sound(file)
+        return known is not None and (known.size_bytes, known.mtime_ns) == (file.size_bytes, file.mtime_ns)
+
+    def _sound(self, file: TranscriptFile) -> Entry | None:
+        """The entry of a file whose export is there, as it was written, and made by the rules of this run."""
         known = self._known.get(file.name)
-        if known is None:
-            return False
-        same = (known.size_bytes, known.mtime_ns, known.recipe) == (file.size_bytes, file.mtime_ns, self._recipe)
-        return same and (self._folder.size_bytes(export_name(file.name)) or 0) == known.export_bytes
+        if known is None or known.recipe != self._recipe:
+            return None
+        return known if (self._folder.size_bytes(export_name(file.name)) or 0) == known.export_bytes else None
 
     def _export_or_keep(self, file: TranscriptFile) -> None:
         try:
             self._export(file)
         except ForeignFileError as error:
-            self._failures.append(Failure(file.name, "foreign_file", str(error)))
+            self._report.has_failed(Failure(file.name, "foreign_file", str(error)))
         except OSError as error:
-            self._failures.append(Failure(file.name, "io_error", _reason(error)))
+            self._report.has_failed(Failure(file.name, "io_error", _reason(error)))
 
     def _export(self, file: TranscriptFile) -> None:
-        name = export_name(file.name)
-        rendering = Rendering(file.name, self._zone)
         with open_transcript(self._source / file.name) as opened:
-            transcript = Transcript(opened)
-            size = self._folder.write(name, file.name, rendering.lines(self._conversation(transcript)))
+            known, stopped = self._known_start(file, opened)
+            start = stopped.bookmark if stopped else Bookmark()
+            transcript = Transcript(opened, start, is_chore=self._store.is_chore)
+            rendering = self._rendering(file, known, stopped)
+            keep = known.export_bytes if known else 0
+            size = self._write(file, rendering, transcript, keep)
+            bookmark = transcript.bookmark()
+            self._report.read_bytes += opened.tell() - start.offset
         self._report.bad_lines += transcript.bad_lines
-        self._report.turns += rendering.turns
-        if size:
-            self._report.written += 1
-        else:
-            self._report.empty += 1
-            self._report.removed += self._folder.remove(name, file.name)
-        # What was listed, not what was read: a file that grew in between is read again next time.
-        entry = Entry(
-            file.name, self._key_of(file), file.size_bytes, file.mtime_ns, self._recipe, size, rendering.turns
-        )
-        self._ledger.record(entry, rendering.line_map)
+        self._report.empty += not rendering.turns
+        if not self._job.dry_run:
+            # What was listed, not what was read: a file that grew in between is looked at again next time.
+            key = self._key_of(file) or transcript.session_key
+            facts = (file.size_bytes, file.mtime_ns, self._recipe, size, rendering.turns)
+            stopped = Stopped(bookmark, rendering.day) if bookmark else None
+            self._ledger.record(Entry(file.name, key, *facts), rendering.line_map, stopped)
 
-    def _conversation(self, transcript: Transcript) -> Iterator[Message]:
+    def _known_start(self, file: TranscriptFile, opened: BinaryIO) -> tuple[Entry | None, Stopped | None]:
+        """What the ledger knows of a file that only grew since; nothing where it must be read from its beginning."""
+        known = self._sound(file)
+        stopped = self._ledger.stopped(file.name) if known and known.size_bytes < file.size_bytes else None
+        return (known, stopped) if stopped and stopped.bookmark.holds(opened) else (None, None)
+
+    def _rendering(self, file: TranscriptFile, known: Entry | None, stopped: Stopped | None) -> Rendering:
+        if known is None or stopped is None:
+            return Rendering(file.name, self._zone)
+        lines = self._ledger.line_map(file.name)
+        return Rendering(file.name, self._zone, line_map=lines, turns=known.turns, day=stopped.day)
+
+    def _write(self, file: TranscriptFile, rendering: Rendering, transcript: Transcript, keep: int) -> int:
+        """Write what the transcript has to add behind the first `keep` bytes of its export; the export's size."""
+        name, found, before = export_name(file.name), Counter[str](), rendering.turns
+        lines: Iterable[str] = rendering.lines(self._conversation(transcript, found))
+        difference = self._difference(name, len(rendering.line_map)) if self._job.diff else None
+        size = self._folder.write(name, file.name, difference.watched(lines) if difference else lines, keep=keep)
+        self._report.has_redacted(found)
+        self._report.turns += (turns := rendering.turns - before)
+        if turns:
+            self._report.has_changed(Change(file.name, "write", turns, found.total()))
+            self._show(name, difference)
+        elif size:
+            self._report.unchanged += 1
+        else:
+            self._remove(name, file.name)
+        return size
+
+    def _conversation(self, transcript: Transcript, found: Counter[str]) -> Iterator[Message]:
         for message in transcript.messages():
             # Once with its line breaks, for keys in blocks, and once as it is written, for values behind a line break.
-            text = self._without_secrets(sanitize(message.role, message.text))
-            text = self._without_secrets(collapse(text))
-            if text:
-                yield Message(message.line, message.role, text, message.at)
+            text = self._without_secrets(sanitize(message.role, message.text), found)
+            line = collapse(text)
+            if line != text:
+                line = self._without_secrets(line, found)
+            if line:
+                yield Message(message.line, message.role, line, message.at)
 
-    def _without_secrets(self, text: str) -> str:
+    def _without_secrets(self, text: str, found: Counter[str]) -> str:
         redacted = self._redactor.redact(text)
-        self._redacted.update(redacted.counts)
+        found.update(redacted.counts)
         return redacted.text
+
+    def _difference(self, name: str, same: int) -> Difference:
+        return Difference(iter(()) if same else self._folder.lines(name), same=same)
+
+    def _show(self, name: str, difference: Difference | None) -> None:
+        """Put a difference into the report. An old export may hold what only the rules of this run call a secret."""
+        if difference is None:
+            return
+        lines = [self._redactor.redact(line).text for line in difference.lines()]
+        self._report.diff_cut = self._report.diff_cut or difference.cut
+        if lines:
+            self._report.show("\n".join([f"--- {name}", f"+++ {name}", *lines, ""]))
 
     def _remove_all_but(self, kept: set[str]) -> None:
         """Delete our exports of transcripts that are deleted or expired, also those that the ledger has forgotten."""
-        for name in self._known.keys() - kept:
-            self._report.removed += self._folder.remove(export_name(name), name)
-            self._ledger.forget(name)
-        for name in self._folder.names() - {export_name(transcript) for transcript in kept}:
-            owner = self._folder.owner(name) if name.endswith(".md") else None
+        strays = self._folder.names() - {export_name(transcript) for transcript in kept}
+        owners = {name: self._folder.owner(name) for name in strays if name.endswith(".md")}
+        for name, owner in owners.items():
             if owner is not None and name == export_name(owner):
-                self._report.removed += self._folder.remove(name, owner)
+                self._remove(name, owner)
+
+    def _remove(self, name: str, transcript: str) -> None:
+        difference = self._difference(name, 0) if self._job.diff else None
+        if self._folder.owner(name) == transcript:
+            self._show(name, difference)
+            self._folder.remove(name, transcript)
+            self._report.has_changed(Change(transcript, "remove"))

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import zlib
 from array import array
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from datetime import date
 from pathlib import Path
 from typing import Final, Self
 
 import apsw
+
+from exporter.transcript import Bookmark
 
 _BUSY_TIMEOUT_MS: Final = 5000
 _SCHEMA: Final = """
@@ -18,16 +21,21 @@ CREATE TABLE IF NOT EXISTS exported_session (
     size_bytes INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, recipe TEXT NOT NULL,
     export_bytes INTEGER NOT NULL, turns INTEGER NOT NULL, line_map BLOB NOT NULL,
     PRIMARY KEY (folder, name)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS export_bookmark (
+    folder TEXT NOT NULL, name TEXT NOT NULL, day TEXT NOT NULL,
+    byte_offset INTEGER NOT NULL, lines INTEGER NOT NULL, session_key TEXT NOT NULL, seen TEXT NOT NULL,
+    PRIMARY KEY (folder, name)
 ) WITHOUT ROWID
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One exported transcript.
+    """One transcript that was exported, or left out.
 
-    `session_key` is the session that it belonged to when last exported, empty when unknown; `recipe` names the rules
-    that it was made with; `export_bytes` is 0 when it had no turns.
+    `session_key` is the session that it belonged to when last looked at, empty when unknown; `recipe` names the rules
+    that it was made with, empty when it was left out; `export_bytes` is 0 when it had no turns.
     """
 
     name: str
@@ -39,8 +47,16 @@ class Entry:
     turns: int
 
 
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Enough to go on with an export whose transcript has grown: how far it was read, and the day it had come to."""
+
+    bookmark: Bookmark
+    day: date | None
+
+
 class Ledger:
-    """The entries of one export folder. The database may be shared: the one table is ours. Raises apsw.Error."""
+    """The entries of one export folder. The database may be shared: these two tables are ours. Raises apsw.Error."""
 
     def __init__(self, path: Path, folder: str) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -67,26 +83,43 @@ class Ledger:
         )
         return {row[0]: Entry(*row) for row in rows}
 
-    def record(self, entry: Entry, line_map: array[int]) -> None:
+    def record(self, entry: Entry, line_map: array[int], stopped: Stopped | None) -> None:
         """Remember an export that is complete on disk."""
-        self._database.execute(
-            "INSERT OR REPLACE INTO exported_session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                self._folder,
-                entry.name,
-                entry.session_key,
-                entry.size_bytes,
-                entry.mtime_ns,
-                entry.recipe,
-                entry.export_bytes,
-                entry.turns,
-                zlib.compress(line_map.tobytes()),
-            ),
-        )
+        packed = zlib.compress(line_map.tobytes())
+        with self._database:
+            self._database.execute(
+                "INSERT OR REPLACE INTO exported_session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (self._folder, *astuple(entry), packed),
+            )
+            self._forget_bookmark(entry.name)
+            if stopped is not None:
+                day = stopped.day.isoformat() if stopped.day else ""
+                self._database.execute(
+                    "INSERT INTO export_bookmark VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    (self._folder, entry.name, day, *astuple(stopped.bookmark)),
+                )
+
+    def record_key(self, name: str, session_key: str) -> None:
+        """Remember whose a transcript is that has no export."""
+        self.record(Entry(name, session_key, 0, 0, "", 0, 0), array("I"), None)
 
     def forget(self, name: str) -> None:
-        """Drop an entry whose export is gone."""
-        self._database.execute("DELETE FROM exported_session WHERE folder = ? AND name = ?", (self._folder, name))
+        """Drop an entry whose transcript is gone."""
+        with self._database:
+            self._database.execute("DELETE FROM exported_session WHERE folder = ? AND name = ?", (self._folder, name))
+            self._forget_bookmark(name)
+
+    def _forget_bookmark(self, name: str) -> None:
+        self._database.execute("DELETE FROM export_bookmark WHERE folder = ? AND name = ?", (self._folder, name))
+
+    def stopped(self, name: str) -> Stopped | None:
+        """Where the export of a transcript can go on; None when it must start over."""
+        for day, *mark in self._database.execute(
+            "SELECT day, byte_offset, lines, session_key, seen FROM export_bookmark WHERE folder = ? AND name = ?",
+            (self._folder, name),
+        ):
+            return Stopped(Bookmark(*mark), date.fromisoformat(day) if day else None)
+        return None
 
     def line_map(self, name: str) -> array[int]:
         """The transcript line of every line of an export, 0 for lines that are ours; empty when not exported."""

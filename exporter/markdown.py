@@ -11,6 +11,8 @@ Assistant: and every piece has its own label
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from array import array
 from collections.abc import Iterable, Iterator
 from datetime import date, tzinfo
@@ -19,8 +21,11 @@ from typing import Final
 from exporter.transcript import Message
 
 MAX_PIECE_CHARS: Final = 800
-"""A longer turn is cut at a space, in code points, so that a snippet of whole lines stays short."""
+"""A longer turn is cut at a space or a stop, in code points, so that a snippet of whole lines stays short."""
 
+_STOPS: Final = "。！？；，、"
+_JOINER: Final = "\u200d"
+_JOINED: Final = re.compile("[\u200d\ufe00-\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]")
 _LABELS: Final = {"user": "User", "assistant": "Assistant"}
 
 
@@ -37,27 +42,36 @@ def heading(transcript_name: str) -> list[str]:
 class Rendering:
     """Lines of Markdown, made one at a time, and the transcript line that each came from.
 
-    `line_map[n - 1]` is the 1-based transcript line of output line n, 0 for lines that are ours.
+    `line_map[n - 1]` is the 1-based transcript line of output line n, 0 for lines that are ours. A rendering goes on
+    where an earlier one stopped when it is given what that one had at its end: `line_map`, `turns` and `day`.
     """
 
-    def __init__(self, transcript_name: str, zone: tzinfo) -> None:
+    def __init__(
+        self,
+        transcript_name: str,
+        zone: tzinfo,
+        *,
+        line_map: array[int] | None = None,
+        turns: int = 0,
+        day: date | None = None,
+    ) -> None:
         self._name = transcript_name
         self._zone = zone
-        self.line_map = array("I")
-        self.turns = 0
+        self.line_map = array("I") if line_map is None else line_map
+        self.turns = turns
+        self.day = day
 
     def lines(self, messages: Iterable[Message]) -> Iterator[str]:
-        """The whole file, line by line without line ends; nothing at all when there are no messages."""
-        day: date | None = None
+        """The file, or what is to be appended to it, without line ends; nothing at all when there are no messages."""
         for message in messages:
             if not self.turns:
                 yield from self._ours(heading(self._name))
-            said_on = message.at.astimezone(self._zone).date() if message.at else day
-            if said_on != day and said_on is not None:
+            said_on = message.at.astimezone(self._zone).date() if message.at else self.day
+            if said_on != self.day and said_on is not None:
                 yield from self._ours(["", f"## {said_on.isoformat()}"])
             elif not self.turns:
                 yield from self._ours([""])
-            day = said_on
+            self.day = said_on
             self.turns += 1
             for piece in pieces(message.text):
                 self.line_map.append(message.line)
@@ -69,11 +83,23 @@ class Rendering:
 
 
 def pieces(text: str) -> Iterator[str]:
-    """The text in pieces of at most `MAX_PIECE_CHARS`, cut at the last space where there is one."""
+    """The text in pieces of at most `MAX_PIECE_CHARS`, cut at the last space or ideographic stop where there is one."""
     start = 0
     while len(text) - start > MAX_PIECE_CHARS:
-        space = text.rfind(" ", start + 1, start + MAX_PIECE_CHARS + 1)
-        end = space if space > 0 else start + MAX_PIECE_CHARS
+        end = _cut(text, start, start + MAX_PIECE_CHARS)
         yield text[start:end]
-        start = end + 1 if space > 0 else end
+        start = end + (text[end] == " ")
     yield text[start:]
+
+
+def _cut(text: str, start: int, limit: int) -> int:
+    space = text.rfind(" ", start + 1, limit + 1)
+    stop = max(text.rfind(mark, start, limit) for mark in _STOPS) + 1
+    if (end := max(space, stop)) > start:
+        return end
+    return next((end for end in range(limit, start, -1) if not _is_torn(text, end)), limit)
+
+
+def _is_torn(text: str, end: int) -> bool:
+    """Whether a character of several code points would be cut here."""
+    return bool(_JOINED.match(text, end)) or text[end - 1] == _JOINER or unicodedata.combining(text[end]) > 0

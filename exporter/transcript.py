@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import MAXYEAR, UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal
 
 import orjson
 
 Role = Literal["user", "assistant"]
+
+READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""Never follow a link, never wait on a pipe."""
 
 MAX_LINE_BYTES: Final = 16 << 20
 """A longer line is a tool's output gone wild; it is counted as bad and skipped without being held in memory."""
@@ -23,6 +28,8 @@ _SAFE: Final = r"[A-Za-z0-9_][A-Za-z0-9_.@+=,~-]*"
 _PRIMARY: Final = re.compile(rf"(?P<session>{_SAFE})\.jsonl")
 _ARCHIVE: Final = re.compile(rf"(?P<session>{_SAFE})\.jsonl\.(?P<why>reset|deleted|bak)\.(?P<at>{_SAFE})")
 _BY_PRODUCT: Final = re.compile(r".*\.(?:checkpoint\.[^.]+|trajectory)|.*\.jsonl.*")
+# So much of the beginning, and of what stands before a bookmark, tells that a file only grew since.
+_SEEN_BYTES: Final = 1 << 16
 _SECONDS_BELOW: Final = 1e11  # a number of seconds; from here on it is milliseconds
 
 
@@ -75,22 +82,59 @@ def _describe(folder: Path, name: str) -> TranscriptFile | None:
 
 def open_transcript(path: Path) -> BinaryIO:
     """Open a transcript for reading; never follows a link and never waits on a pipe. Raises OSError."""
-    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
-    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        return file
-    file.close()
+    return opened(os.open(path, READ_FLAGS))
+
+
+def opened(fd: int) -> BinaryIO:
+    """A file of a descriptor, which it owns from here on. Raises OSError for anything but a regular file."""
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return os.fdopen(fd, "rb")
+    os.close(fd)
     raise OSError("not a regular file")
 
 
-class Transcript:
-    """One pass over an open transcript; memory is bounded by the longest line.
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """Where reading stopped: `offset` in bytes, behind a whole line, and the number of `lines` up to there.
 
-    All branches are read, not only the last one: what was said was said. After the pass `bad_lines` counts what could
-    not be read, and `unfinished` tells that the last line was still being written.
+    `session_key` is the last one that a record named. `seen` is a digest of the file's identity and of what stands at
+    its beginning and before the offset.
     """
 
-    def __init__(self, file: BinaryIO) -> None:
+    offset: int = 0
+    lines: int = 0
+    session_key: str = ""
+    seen: str = ""
+
+    def holds(self, file: BinaryIO) -> bool:
+        """Whether an open transcript only grew since. Raises OSError."""
+        return os.fstat(file.fileno()).st_size >= self.offset and _seen(file, self.offset) == self.seen
+
+
+def _seen(file: BinaryIO, offset: int) -> str:
+    digest = sha256(str(os.fstat(file.fileno()).st_ino).encode())
+    for start, end in ((0, min(offset, _SEEN_BYTES)), (max(0, offset - _SEEN_BYTES), offset)):
+        digest.update(os.pread(file.fileno(), end - start, start))
+    return digest.hexdigest()
+
+
+class Transcript:
+    """One pass over an open transcript, from a bookmark on; memory is bounded by the longest line.
+
+    All branches are read, not only the last one: what was said was said. What stands under a session key that
+    `is_chore` is left out. After the pass `bad_lines` counts what could not be read, `session_key` is the last one
+    that a record named, and `unfinished` tells that the last line was still being written.
+    """
+
+    def __init__(
+        self, file: BinaryIO, start: Bookmark = Bookmark(), *, is_chore: Callable[[str], bool] = lambda key: False
+    ) -> None:
+        file.seek(start.offset)
         self._file = file
+        self._is_chore = is_chore
+        self._offset, self._number = start.offset, start.lines
+        self._whole = True
+        self.session_key = start.session_key
         self.bad_lines = 0
         self.unfinished = False
 
@@ -98,36 +142,69 @@ class Transcript:
         """What user and assistant said, in file order. Raises OSError when the file cannot be read."""
         for number, line in self._lines():
             record = self._record(line)
-            message = _message(number, record) if record is not None else None
+            message = self._said(number, record) if record is not None else None
             if message is not None:
                 yield message
 
-    def _lines(self) -> Iterator[tuple[int, bytes]]:
-        number = 0
-        while line := self._file.readline(MAX_LINE_BYTES):
-            number += 1
-            if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
-                self.bad_lines += 1
-                self._skip_line()
-            elif line.strip():
-                yield number, line
+    def bookmark(self) -> Bookmark | None:
+        """Where to go on when the file has grown, after the pass; None when its last line was read without its end."""
+        if not self._whole:
+            return None
+        return Bookmark(self._offset, self._number, self.session_key, _seen(self._file, self._offset))
 
-    def _skip_line(self) -> None:
-        while (rest := self._file.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
-            pass
+    def _said(self, number: int, record: dict[str, Any]) -> Message | None:
+        key = record.get("sessionKey")
+        if isinstance(key, str) and key:
+            self.session_key = key
+        return None if self._is_chore(self.session_key) else _message(number, record)
+
+    def _lines(self) -> Iterator[tuple[int, bytes]]:
+        while line := self._file.readline(MAX_LINE_BYTES):
+            size, ended = len(line), line.endswith(b"\n")
+            if size == MAX_LINE_BYTES and not ended:
+                rest, ended = self._skip_line()
+                size, line = size + rest, b""
+                self.bad_lines += ended
+            if not ended and (not line or _parsed(line) is None):
+                self.unfinished = True
+                return
+            self._number += 1
+            self._offset += size
+            self._whole = ended
+            if line.strip():
+                yield self._number, line
+
+    def _skip_line(self) -> tuple[int, bool]:
+        """The size of the rest of a line, and whether it has an end."""
+        size = 0
+        while rest := self._file.readline(MAX_LINE_BYTES):
+            size += len(rest)
+            if rest.endswith(b"\n"):
+                return size, True
+        return size, False
 
     def _record(self, line: bytes) -> dict[str, Any] | None:
-        try:
-            record = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            record = None
-        if isinstance(record, dict):
-            return record
-        # Part of a JSON object is never a JSON object, so a last line that parses is complete without its line end.
-        if line.endswith(b"\n"):
-            self.bad_lines += 1
-        else:
-            self.unfinished = True
+        record = _parsed(line)
+        self.bad_lines += record is None
+        return record
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    """The record of a line; None for anything else. Part of a JSON object is never a JSON object."""
+    try:
+        record = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        record = _parsed_leniently(line)
+    return record if isinstance(record, dict) else None
+
+
+def _parsed_leniently(line: bytes) -> object:
+    """The same for JSON that JavaScript writes and Unicode forbids: half of an emoji that a limit has cut."""
+    if b"\\ud" not in line.lower():
+        return None
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
         return None
 
 
@@ -136,7 +213,7 @@ def _message(number: int, record: dict[str, Any]) -> Message | None:
     if record.get("type") != "message" or not isinstance(body, dict):
         return None
     role = body.get("role")
-    if role not in {"user", "assistant"} or (role == "user" and _from_another_session(body)):
+    if role not in ("user", "assistant") or (role == "user" and _from_another_session(body)):
         return None
     text = _text(body.get("content"))
     if not text:
@@ -165,9 +242,11 @@ def _moment(value: object) -> datetime | None:
     try:
         if isinstance(value, str):
             parsed = datetime.fromisoformat(value)
-            return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+            # At the ends of the calendar, the day that it is elsewhere may not exist.
+            return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)) if 1 < parsed.year < MAXYEAR else None
         if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
-            return datetime.fromtimestamp(value if value < _SECONDS_BELOW else value / 1000, UTC)
+            parsed = datetime.fromtimestamp(value if value < _SECONDS_BELOW else value / 1000, UTC)
+            return parsed if parsed.year < MAXYEAR else None
     except (ValueError, OverflowError, OSError):
         pass
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -24,6 +24,7 @@ from backends.builtin import Embedded
 from backends.corpus import Corpus, Kind
 from scope import Policy
 from sidecar.config import AgentSettings
+from sidecar.sessions.exporting import Exports
 from sidecar.shapes import error_json, fallback_json, notice_json, pending_json, report_json
 from sidecar.tools.denials import Denials
 from sidecar.watching import Unindexed
@@ -62,8 +63,9 @@ class Agent:
     between two unforced syncs. `configured` is what the configuration says of an engine, for its status.
     `environment` lets a person's own qmd use the same index; None without qmd. `builtin` is asked about vectors; None
     where only qmd has an index.
-    `next_update` says when the scheduler comes round (Unix seconds); `before_sync` makes the files that are to be
-    indexed; `on_synced` is called after every sync that went well.
+    `next_update` says when the scheduler comes round (Unix seconds); `exports` makes conversations into files before
+    they are looked for; None when they are no part of this memory. `on_synced` is called after every sync that went
+    well.
     """
 
     def __init__(
@@ -79,7 +81,7 @@ class Agent:
         environment: Mapping[str, str] | None = None,
         next_update: Callable[[], float | None] = lambda: None,
         builtin: Embedded | None = None,
-        before_sync: Callable[[], Awaitable[None]] | None = None,
+        exports: Exports | None = None,
         on_synced: Callable[[], None] = lambda: None,
         wall: Callable[[], float] = time.time,
     ) -> None:
@@ -90,11 +92,11 @@ class Agent:
         self.environment = environment
         self.builtin = builtin
         self.denials = Denials()
+        self.exports = exports
         self._engines = engines
         self._notices = notices
         self._configured = configured or {}
         self._next_update = next_update
-        self._before_sync = before_sync
         self._on_synced = on_synced
         self._wall = wall
         self._made_at = wall()
@@ -269,8 +271,8 @@ class Agent:
         before, unindexed = self._last.get(name), self._unindexed[name]
         unindexed.take()
         try:
-            if self._before_sync is not None:
-                await self._before_sync()
+            if self.exports is not None:
+                await self.exports.run()
             report = await engine.sync(request)
             unindexed.drop()
         except BackendError as error:
@@ -323,7 +325,13 @@ class Agent:
             ],
             "notices": [
                 notice_json(notice)
-                for notice in (*self._notices, *self._missing_workspace(), *self._polling(), *status.notices)
+                for notice in (
+                    *self._notices,
+                    *self._missing_workspace(),
+                    *self._polling(),
+                    *(self.exports.notices if self.exports else ()),
+                    *status.notices,
+                )
             ],
         }
 

@@ -168,6 +168,10 @@ class Client:
         """Whether a session may read, and why: `agent`, `sessionKey`, `parentSessionKey`."""
         return self.call("POST", "/v1/scope/explain", body)
 
+    def export(self, agent: str, **body: Any) -> dict[str, Any]:
+        """Export an agent's conversations: `dryRun`, `diff`, `since`; a reply without `export` says why not."""
+        return self.call("POST", f"{_agent(agent)}/export", body)
+
     def shutdown(self) -> dict[str, Any]:
         """Ask the daemon to drain and stop; it answers before it does."""
         return self.call("POST", "/v1/shutdown", {})

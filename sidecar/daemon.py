@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ from sidecar.logs import logging_to
 from sidecar.places import POINTER
 from sidecar.probing import Prober
 from sidecar.scheduler import Scheduler
-from sidecar.sessions.exporting import export_job
+from sidecar.sessions.exporting import Exports, export_job
 from sidecar.state import StateLock, private_folder, runtime_folder
 from sidecar.watching import Watching
 from sidecar.worker.process import Worker
@@ -215,6 +215,7 @@ class Daemon:
     def _build_agent(self, settings: AgentSettings, shared: Shared) -> Agent:
         corpus, notices = resolve_corpus(self._settings, settings)
         engines = build(self._settings, settings, corpus, shared)
+        job = export_job(self._settings, settings)
         agent = Agent(
             settings,
             corpus=corpus,
@@ -222,7 +223,7 @@ class Daemon:
             search=engines.search,
             engines=self._synced(settings, engines),
             notices=notices,
-            before_sync=self._exporting(settings),
+            exports=Exports(settings, job, self._worker.export) if job else None,
             on_synced=engines.on_synced,
             configured={"builtin": {"embedding": engines.embedding.to_json()}} if engines.embedding else None,
             environment=engines.qmd_environment,
@@ -237,20 +238,6 @@ class Daemon:
         """When the first of an agent's engines is brought up to date next, in Unix seconds."""
         runs = (self._scheduler.next_run(f"{agent_id}.{job}") for job in ("update", "index"))
         return min((run for run in runs if run is not None), default=None)
-
-    def _exporting(self, settings: AgentSettings) -> Callable[[], Awaitable[None]] | None:
-        """What turns an agent's new conversations into files before an index looks for them."""
-        job = export_job(self._settings, settings)
-        if job is None:
-            return None
-
-        async def export() -> None:
-            report = await self._worker.export(job)
-            if report["written"] or report["failures"]:
-                counts = {key: report[key] for key in ("written", "removed", "turns", "bad_lines")}
-                log.info("sessions exported", extra={"fields": {"agent": settings.id, **counts}})
-
-        return export
 
     def _synced(self, settings: AgentSettings, engines: Engines) -> dict[str, tuple[Backend, float]]:
         """The engines by name, each with its least pause between unforced syncs in seconds."""

@@ -115,6 +115,14 @@ class SyncBody(Body):
     estimate: bool = False
 
 
+class ExportBody(Body):
+    """`POST /v1/agents/{id}/export`. `dryRun` writes nothing; `since` passes over older transcripts."""
+
+    dry_run: bool = False
+    diff: bool = False
+    since: Day | None = None
+
+
 AnyBody = TypeVar("AnyBody", bound=Body)
 
 

@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sidecar.gateway.bodies import Body, ExplainBody, GetBody, SearchBody, SyncBody
-from sidecar.gateway.handlers import agents, memory, scope, service
+from sidecar.gateway.bodies import Body, ExplainBody, ExportBody, GetBody, SearchBody, SyncBody
+from sidecar.gateway.handlers import agents, memory, scope, service, sessions
 from sidecar.gateway.view import DaemonView
 
 Handler: TypeAlias = Callable[[DaemonView, Request], Awaitable[Response]]
@@ -41,6 +41,7 @@ OPERATIONS = (
     Operation("POST", "/v1/agents/{id}/memory_search", memory.memory_search, SearchBody),
     Operation("POST", "/v1/agents/{id}/memory_get", memory.memory_get, GetBody),
     Operation("POST", "/v1/agents/{id}/sync", agents.sync, SyncBody),
+    Operation("POST", "/v1/agents/{id}/export", sessions.export, ExportBody),
     Operation("POST", "/v1/scope/explain", scope.explain, ExplainBody),
 )
 

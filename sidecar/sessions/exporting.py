@@ -2,14 +2,82 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from datetime import date, datetime, time
 from pathlib import Path
+from typing import Any
 
+from backends.base import Notice
 from exporter import ExportJob
 from scope import Decision
 from sidecar.config import AgentSettings, Settings, sessions_dir, sessions_enabled
 from sidecar.config.variables import expand
 
+log = logging.getLogger(__name__)
+
 AGENT_ID = "{agentId}"
+_LOGGED = ("written", "removed", "turns", "bad_lines", "failed")
+_NEXT_STEPS = {
+    "transcripts_unreadable": "see whether the folder exists, or correct sidecar.transcripts",
+    "session_store_unreadable": "see whether sessions.json beside the transcripts is whole",
+    "export_folder_unusable": "see whether memory.qmd.sessions.exportDir is a folder that the daemon may write to",
+    "ledger_unusable": "delete exports.sqlite in the agent's state folder: exports are made anew",
+    "foreign_file": "move the file that stands in the export's place",
+    "io_error": "see whether the disk is full, and whether the daemon may read the transcripts",
+}
+_EMPTY = Notice(
+    "exports_empty",
+    "most transcripts hold nothing that anybody said",
+    "see whether sidecar.transcripts names the gateway's transcripts, and whether this version knows their form",
+)
+
+
+class Exports:
+    """One agent's conversations as files: made before every sync, and when somebody asks.
+
+    `worker` runs a job. `notices` is what the last run that was no trial has to complain of.
+    """
+
+    def __init__(
+        self, agent: AgentSettings, job: ExportJob, worker: Callable[[ExportJob], Awaitable[dict[str, Any]]]
+    ) -> None:
+        self._agent = agent
+        self._job = job
+        self._worker = worker
+        self.notices: tuple[Notice, ...] = ()
+
+    async def run(self, *, dry_run: bool = False, diff: bool = False, since: date | None = None) -> dict[str, Any]:
+        """The fields of an `ExportReport`. `since` begins at midnight in the user's zone. Raises `BackendError`."""
+        midnight = datetime.combine(since, time(), self._agent.timezone) if since else None
+        since_s = int(midnight.timestamp()) if midnight else 0
+        report = await self._worker(replace(self._job, dry_run=dry_run, diff=diff, since_s=since_s))
+        if not dry_run:
+            self._tell(report)
+        return report
+
+    def _tell(self, report: Mapping[str, Any]) -> None:
+        counts = {"agent": self._agent.id, **{key: report[key] for key in _LOGGED}}
+        if report["written"] or report["removed"]:
+            log.info("sessions exported", extra={"fields": counts})
+        before, self.notices = self.notices, complaints(report)
+        # State changes are news, repetitions are not.
+        if self.notices and [notice.code for notice in self.notices] != [notice.code for notice in before]:
+            codes = ",".join(notice.code for notice in self.notices)
+            log.warning("sessions not exported", extra={"fields": {**counts, "codes": codes}})
+
+
+def complaints(report: Mapping[str, Any]) -> tuple[Notice, ...]:
+    """What an operator must see to: one notice for each kind of failure, and the alarm."""
+    kinds = {failure["code"]: failure for failure in reversed(report["failures"])}
+    found = [_complaint(code, failure, report["failed"]) for code, failure in kinds.items()]
+    return (*found, _EMPTY) if report["mostly_empty"] else tuple(found)
+
+
+def _complaint(code: str, failure: Mapping[str, Any], failed: int) -> Notice:
+    what = f"{failed} transcripts, {failure['name']} among them," if failure["name"] else "transcripts"
+    return Notice(code, f"{what} could not be exported: {failure['reason']}", _NEXT_STEPS.get(code, ""))
 
 
 def export_job(settings: Settings, agent: AgentSettings) -> ExportJob | None:

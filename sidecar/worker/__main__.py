@@ -100,10 +100,10 @@ def estimated(args: dict[str, Any], report: Report) -> Estimate:
         return estimate(IndexJob.from_json(orjson.dumps(args)), report)
 
 
-def export(args: dict[str, Any]) -> ExportReport:
-    """Export one agent's transcripts."""
-    with TURN.taken(lambda: None):
-        return export_sessions(ExportJob(**args))
+def export(args: dict[str, Any], report: Report) -> ExportReport:
+    """Export one agent's transcripts; every one that was read is a sign of life."""
+    with TURN.taken(lambda: report({"phase": "waiting"})):
+        return export_sessions(ExportJob(**args), lambda: report({"phase": "export"}))
 
 
 def serve(requests: BinaryIO, replies: Replies) -> None:
@@ -131,7 +131,7 @@ def _answer(message: dict[str, Any], replies: Replies) -> None:
             case "estimate":
                 result = estimated(args, report)
             case "export":
-                result = export(args)
+                result = export(args, report)
             case _:
                 result = index(args, report)
     except BackendError as error:

@@ -24,8 +24,6 @@ log = logging.getLogger(__name__)
 
 #: A call that gives no sign of life for this long has hung.
 SILENCE_S = 120.0
-#: An export says nothing until it is done; gigabytes of first transcripts take minutes.
-EXPORT_TIMEOUT_S = 1800.0
 STOP_TIMEOUT_S = 2.0
 LONGEST_PAUSE_S = 60.0
 MAX_LINE_BYTES = 16 * 2**20
@@ -85,7 +83,7 @@ class Worker:
 
     async def export(self, job: ExportJob) -> dict[str, Any]:
         """Export an agent's transcripts; the report's counts. Raises `BackendError`."""
-        report: dict[str, Any] = await self._call("export", job, silence_s=EXPORT_TIMEOUT_S)
+        report: dict[str, Any] = await self._call("export", job, silence_s=self._silence_s)
         return report
 
     async def embed_query(self, spec: EmbeddingSpec, text: str) -> QueryVector | None:

@@ -1,11 +1,12 @@
 """`make bench`: what the daemon promises in figures, each held against its target; 1 when one is missed.
 
-    python -m tests.bench [part ...] [--sizes 1000,10000] [--spawned 15]
+    python -m tests.bench [part ...] [--sizes 1000,10000] [--spawned 15] [--transcripts 2000] [--megabytes 2048]
 
 parts:
   indexing    chunks a second, and when 2,000 small notes are found
   hosted      notes embedded by a provider elsewhere, against the time of its calls
   unchanged   a sync that finds nothing to do
+  exports     the first export of gigabytes of transcripts, and one that finds nothing to do
   freshness   from an edit to the search that finds it
   search      a hybrid search at several sizes, against vec0, numpy and FTS5
   leaving     what scope, limits and citations cost a search
@@ -36,6 +37,7 @@ from tests.bench import (
     hosted,
     leaving,
     memory,
+    transcripts,
     unchanged,
 )
 from tests.bench.indexed import Indexed, indexed
@@ -48,7 +50,7 @@ ALONE = {
     "leaving": leaving.run,
 }
 OF_A_SIZE = ("search", "memory", "beside")
-PARTS = (*ALONE, *OF_A_SIZE, "growth", "qmd")
+PARTS = (*ALONE, *OF_A_SIZE, "exports", "growth", "qmd")
 #: In chunks.
 SIZES = (1000, 10_000, 100_000)
 #: Sizes that only the table of growth shows beside these.
@@ -62,12 +64,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("parts", nargs="*", metavar="part")
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")])
     parser.add_argument("--spawned", type=int, default=15, metavar="N", help="how often a qmd is spawned")
+    parser.add_argument("--transcripts", type=int, metavar="N", help="how many transcripts are exported")
+    parser.add_argument("--megabytes", type=float, metavar="N", help="how much they are together")
     options = parser.parse_args(arguments)
     if unknown := {*options.parts} - {*PARTS}:
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
     parts = options.parts or PARTS
     print(_machine())
     met = [run() for part, run in ALONE.items() if part in parts]
+    if "exports" in parts:
+        met.append(transcripts.run(options.transcripts, options.megabytes))
     met.append(at_sizes({*parts} & {*OF_A_SIZE, "growth"}, options.sizes))
     if "qmd" in parts:
         met.append(against_qmd.run(options.sizes, options.spawned))

@@ -9,7 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import against_qmd, beside_a_build, building, engine, freshness, growth, leaving, memory, unchanged
+from tests.bench import (
+    against_qmd,
+    beside_a_build,
+    building,
+    engine,
+    freshness,
+    growth,
+    leaving,
+    memory,
+    transcripts,
+    unchanged,
+)
 from tests.bench.__main__ import main
 from tests.bench.conversation import corpus
 from tests.bench.indexed import Indexed, indexed
@@ -143,3 +154,11 @@ def test_who_is_asked_first_rotates() -> None:
 def test_a_percentile_is_a_time_that_was_taken() -> None:
     times = Timed("", [float(number) for number in range(1, 101)])
     assert (times.at(50), times.at(99)) == (51.0, 100.0)
+
+
+def test_an_export_that_finds_nothing_changed_opens_no_transcript(capsys: pytest.CaptureFixture[str]) -> None:
+    found = transcripts.measure(30, 6)
+    assert (found[1].opened, found[2].opened, found[3].opened) == (30, 0, 1)
+    assert found[1].report["redacted"]["assignment"] > 0
+    transcripts.report(30, found)
+    assert "MB/s" in capsys.readouterr().out

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from exporter import ExportJob, export_name, transcript_line
+from exporter.job import MAX_LISTED
 from tests.exporter.conftest import Place, said
 
 
@@ -22,6 +23,12 @@ def age(path: Path, *, days: float) -> None:
     """Make a file older than it is."""
     at = path.stat().st_mtime - days * 86_400
     os.utime(path, (at, at))
+
+
+def written(path: Path) -> tuple[int, int, int]:
+    """What changes when a file is written anew, and stays when it is read."""
+    facts = path.stat()
+    return facts.st_ino, facts.st_size, facts.st_mtime_ns
 
 
 def test_a_session_becomes_one_private_file(place: Place) -> None:
@@ -50,13 +57,13 @@ def test_an_unchanged_transcript_is_not_read_again(place: Place) -> None:
     """The second run opens nothing: an unreadable body does not matter to it."""
     path = place.write("s1.jsonl", [said("user", "hello")])
     place.export()
-    before = (place.exports / "s1.md").stat()
+    before = written(place.exports / "s1.md")
     facts = path.stat()
     path.write_bytes(b"x" * facts.st_size)
     os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
     report = place.export()
     assert (report.written, report.unchanged, report.changed) == (0, 1, False)
-    assert (place.exports / "s1.md").stat() == before
+    assert written(place.exports / "s1.md") == before
 
 
 def test_a_grown_transcript_is_exported_again(place: Place) -> None:
@@ -287,3 +294,213 @@ def test_export_names_are_one_to_one() -> None:
     """A session and its archives never share a file."""
     names = ["a.jsonl", "a.jsonl.reset.1", "a-topic-1.jsonl", "a.reset.1.jsonl"]
     assert len({export_name(name) for name in names}) == len(names)
+
+
+def test_only_the_rest_of_a_grown_transcript_is_read(place: Place) -> None:
+    """An export goes on where it stopped, and is what an export of the whole would have been."""
+    turns = [said("user", f"word {n}", at=f"2026-11-{n // 10 + 1:02}T10:00:00Z") for n in range(100)]
+    path = place.write("s1.jsonl", [{"type": "session"}, *turns[:35]])
+    place.export()
+    added = "".join(json.dumps(turn) + "\n" for turn in turns[35:])
+    with path.open("a") as file:
+        file.write(added)
+    report = place.export()
+    assert (report.written, report.turns, report.read_bytes) == (1, 65, len(added))
+    text = place.read("s1.md")
+    line = text.splitlines().index("User: word 99") + 1
+    assert transcript_line(Path(place.job.ledger), place.job.export_folder, "s1.jsonl", line) == 101
+    Path(place.job.ledger).unlink()
+    place.export()
+    assert place.read("s1.md") == text
+
+
+@pytest.mark.parametrize("where", ["beginning", "end"])
+def test_a_transcript_that_was_rewritten_is_read_from_its_beginning(place: Place, where: str) -> None:
+    """Growing is no proof that what was there before is the same."""
+    before = [said("user", "one"), said("user", "two")]
+    path = place.write("s1.jsonl", before)
+    place.export()
+    changed = [said("user", "ten"), before[1]] if where == "beginning" else [before[0], said("user", "ten")]
+    place.write("s1.jsonl", [*changed, said("user", "three")])
+    assert place.export().read_bytes == path.stat().st_size
+    assert "User: ten" in place.read("s1.md")
+
+
+def test_another_file_of_the_same_name_is_read_from_its_beginning(place: Place) -> None:
+    """A file put in its place may differ anywhere."""
+    lines = [said("user", f"word {n}") for n in range(3)]
+    path = place.write("s1.jsonl", lines)
+    place.export()
+    place.write("new", [*lines, said("user", "more")]).replace(path)
+    assert place.export().turns == 4
+
+
+def test_a_half_written_line_is_read_when_it_is_complete(place: Place) -> None:
+    """It costs nothing, is not counted as damage, and is read once."""
+    line = json.dumps(said("user", "two")) + "\n"
+    path = place.write("s1.jsonl", [said("user", "one")], tail=line[:20])
+    assert (place.export().turns, place.export().unchanged) == (1, 1)
+    with path.open("a") as file:
+        file.write(line[20:])
+    report = place.export()
+    assert (report.turns, report.bad_lines, report.read_bytes) == (1, 0, len(line))
+    assert place.read("s1.md").endswith("User: one\nUser: two\n")
+
+
+def test_a_last_line_without_its_end_is_not_read_twice(place: Place) -> None:
+    """It was complete; then its end comes, and the next line."""
+    path = place.write("s1.jsonl", [], tail=json.dumps(said("user", "one")))
+    place.export()
+    with path.open("a") as file:
+        file.write("\n" + json.dumps(said("user", "two")) + "\n")
+    place.export()
+    assert place.read("s1.md").endswith("User: one\nUser: two\n")
+    assert transcript_line(Path(place.job.ledger), place.job.export_folder, "s1.jsonl", 6) == 2
+
+
+def test_more_tool_traffic_leaves_an_export_alone(place: Place) -> None:
+    """Nothing was said, so nothing is written and nothing has to be indexed."""
+    path = place.write("s1.jsonl", [said("user", "one")])
+    place.export()
+    before = written(place.exports / "s1.md")
+    with path.open("a") as file:
+        file.write(json.dumps(said("toolResult", "output")) + "\n")
+    report = place.export()
+    assert (report.written, report.unchanged, report.changed) == (0, 1, False)
+    assert written(place.exports / "s1.md") == before
+    assert place.export().read_bytes == 0
+
+
+def test_an_export_that_somebody_changed_is_made_anew(place: Place) -> None:
+    """New turns are never appended to what we did not write."""
+    path = place.write("s1.jsonl", [said("user", "one")])
+    place.export()
+    with (place.exports / "s1.md").open("a") as file:
+        file.write("User: forged\n")
+    with path.open("a") as file:
+        file.write(json.dumps(said("user", "two")) + "\n")
+    assert place.export().turns == 2
+    assert "forged" not in place.read("s1.md")
+
+
+def test_a_chore_stays_one_when_the_store_forgets_it(place: Place) -> None:
+    """The gateway prunes the entries of old cron runs long before their transcripts."""
+    place.write("job.jsonl", [said("user", "hello")])
+    store = place.source / "sessions.json"
+    store.write_text(json.dumps({"agent:main:cron:daily:run:1": {"sessionId": "job"}}))
+    assert place.export().left_out == 1
+    store.write_text("{}")
+    assert [place.export().left_out for _ in range(3)] == [1, 1, 1]
+    assert place.names() == set()
+
+
+def test_a_transcript_may_name_its_session_itself(place: Place) -> None:
+    """An archive that no store knows is left out when its records say that a cron job wrote them."""
+    header = {"type": "session", "sessionKey": "agent:main:cron:daily:run:1"}
+    place.write("job.jsonl.reset.1", [header, said("user", "hello")])
+    place.export()
+    assert [place.export().left_out for _ in range(2)] == [1, 1]
+    assert place.names() == set()
+
+
+def test_many_empty_exports_raise_an_alarm(place: Place) -> None:
+    """Twenty transcripts of which most hold nothing are a form that is not understood, and stay one."""
+    for number in range(20):
+        place.write(f"s{number}.jsonl", [{"type": "entry", "text": "hello"}])
+    assert [place.export().mostly_empty for _ in range(2)] == [True, True]
+    for number in range(10):
+        place.write(f"s{number}.jsonl", [said("user", "hello")])
+    assert not place.export().mostly_empty
+
+
+def test_a_dry_run_says_what_would_happen_and_does_nothing(place: Place) -> None:
+    """Written, removed and redacted are what the real run then has."""
+    for name in ["gone", "stays"]:
+        place.write(f"{name}.jsonl", [said("user", "hello")])
+    place.export()
+    (place.source / "gone.jsonl").unlink()
+    place.write("new.jsonl", [said("user", "password: hunter2")])
+    before = {path.name: written(path) for path in place.exports.iterdir()}
+    dry = place.export(dry_run=True)
+    assert {path.name: written(path) for path in place.exports.iterdir()} == before
+    assert dry == place.export()
+    assert {(change.action, change.name, change.redacted) for change in dry.changes} == {
+        ("write", "new.jsonl", 1),
+        ("remove", "gone.jsonl", 0),
+    }
+
+
+def test_only_transcripts_of_a_time_are_exported(place: Place) -> None:
+    """What was last written before it is passed over, and keeps its export."""
+    old = place.write("old.jsonl", [said("user", "hello")])
+    age(old, days=10)
+    place.export()
+    place.write("old.jsonl", [said("user", "other")])
+    age(old, days=10)
+    place.write("new.jsonl", [said("user", "hello")])
+    report = place.export(since_s=int(time.time()) - 86_400)
+    assert (report.written, report.passed_over, report.removed) == (1, 1, 0)
+    assert "User: hello" in place.read("old.md")
+
+
+def test_a_diff_shows_redacted_lines_only(place: Place) -> None:
+    """Also where the old export holds what only a new pattern calls a secret."""
+    place.write("s1.jsonl", [said("user", "same"), said("user", "EMP-1234")])
+    place.export()
+    report = place.export(redact_patterns=[r"EMP-\d+"], diff=True, dry_run=True)
+    assert report.diff.splitlines() == [
+        "--- s1.md",
+        "+++ s1.md",
+        "@@ -6,1 +6,1 @@",
+        "-User: [redacted:custom]",
+        "+User: [redacted:custom]",
+    ]
+
+
+def test_a_diff_shows_what_is_appended_and_what_is_removed(place: Place) -> None:
+    path = place.write("s1.jsonl", [said("user", "one")])
+    place.write("s2.jsonl", [said("user", "bye")])
+    place.export()
+    with path.open("a") as file:
+        file.write(json.dumps(said("user", "two")) + "\n")
+    (place.source / "s2.jsonl").unlink()
+    diff = place.export(diff=True).diff
+    assert "--- s1.md\n+++ s1.md\n@@ -5,0 +6,1 @@\n+User: two\n" in diff
+    assert "@@ -1,5 +0,0 @@\n-# Session s2\n" in diff
+
+
+def test_a_diff_has_an_end(place: Place) -> None:
+    """However much changed, the report stays small and says that there is more."""
+    place.write("s1.jsonl", [said("user", f"{number} " + "word " * 150) for number in range(3000)])
+    report = place.export(diff=True)
+    assert report.diff_cut
+    assert 100_000 < len(report.diff) <= 200_000
+
+
+def test_a_broken_ledger_is_reported(place: Place) -> None:
+    """Nothing is exported, nothing removed, and the cause is named."""
+    Path(place.job.ledger).write_bytes(b"no database" * 100)
+    assert [failure.code for failure in place.export().failures] == ["ledger_unusable"]
+
+
+def test_an_export_folder_that_is_none_is_reported(place: Place) -> None:
+    """A file stands in its place."""
+    place.exports.write_text("mine")
+    assert [failure.code for failure in place.export().failures] == ["export_folder_unusable"]
+
+
+def test_a_value_split_by_a_control_character_is_still_a_secret(place: Place) -> None:
+    """What is written is what is looked at."""
+    place.write("s1.jsonl", [said("user", "pass\0word: hunter2")])
+    place.export()
+    assert "hunter2" not in place.read("s1.md")
+
+
+def test_a_report_names_so_many_and_counts_all(place: Place) -> None:
+    """However many fail, a reply stays small."""
+    place.exports.mkdir()
+    for number in range(MAX_LISTED + 5):
+        place.write(f"s{number}.jsonl", [said("user", "hello")])
+        (place.exports / f"s{number}.md").write_text("mine\n")
+    report = place.export()
+    assert (report.failed, len(report.failures)) == (MAX_LISTED + 5, MAX_LISTED)

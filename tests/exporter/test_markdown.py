@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,9 +55,28 @@ def test_a_long_turn_is_cut_at_a_space() -> None:
     assert {len(line) for line in lines[:2]} == {len("User: ") + MAX_PIECE_CHARS - 1}
 
 
-@given(st.text(alphabet="ab ", max_size=3000).map(lambda text: " ".join(text.split())))
+@given(st.text(alphabet="ab。\u0301 ", max_size=3000).map(lambda text: " ".join(text.split())))
 def test_pieces_lose_nothing(text: str) -> None:
     """The pieces hold every character but the spaces at the cuts, and none is too long."""
     cut = list(pieces(text))
     assert all(len(piece) <= MAX_PIECE_CHARS for piece in cut)
     assert "".join(cut).replace(" ", "") == text.replace(" ", "")
+
+
+def test_ideographs_are_cut_at_a_stop() -> None:
+    """Chinese and Japanese have no spaces."""
+    sentence = "船は九時に出る。"
+    assert {piece[-1] for piece in pieces(sentence * 300)} == {"。"}
+
+
+@pytest.mark.parametrize("whole", ["e\u0301", "👩\u200d👧", "❤\ufe0f", "👋🏽"])
+@pytest.mark.parametrize("before", ["", "x", "xx"])
+def test_a_character_of_several_code_points_is_not_torn(whole: str, before: str) -> None:
+    """Wherever the limit falls."""
+    cut = list(pieces(before + whole * 900))
+    assert len(cut) > 1
+    assert all(piece.removeprefix(before) == whole * (len(piece.removeprefix(before)) // len(whole)) for piece in cut)
+
+
+def test_a_word_of_marks_alone_has_an_end() -> None:
+    assert [len(piece) for piece in pieces("\u0301" * 1700)] == [800, 800, 100]

@@ -53,6 +53,8 @@ def test_only_text_blocks_are_text() -> None:
         said("custom", "context"),
         said("user", [{"type": "image"}]),
         said("user", 7),
+        {"type": "message", "message": {"role": ["user"], "content": "x"}},
+        {"type": ["message"], "message": {"role": {}, "content": "x"}},
         {"type": "compaction", "summary": "we spoke"},
         {"type": "branch_summary", "summary": "we spoke"},
         {"type": "custom_message", "content": "boot"},
@@ -104,6 +106,9 @@ def test_a_monstrous_line_is_skipped() -> None:
         ("yesterday", None),
         (1e300, None),
         (True, None),
+        ("0001-01-01T00:00:00+14:00", None),
+        ("9999-12-31T23:59:59-12:00", None),
+        (253402300799000, None),
         (None, None),
     ],
 )
@@ -148,3 +153,25 @@ def test_links_and_pipes_do_not_count(tmp_path: Path) -> None:
     for name in ["link.jsonl", "pipe.jsonl"]:
         with pytest.raises(OSError):
             open_transcript(tmp_path / name)
+
+
+def test_half_an_emoji_costs_no_message() -> None:
+    """JavaScript cuts texts between two surrogates and writes what is left."""
+    messages, transcript = read(r'{"type":"message","message":{"role":"user","content":"cut \ud83d"}}')
+    assert [message.text for message in messages] == ["cut \ud83d"]
+    assert transcript.bad_lines == 0
+
+
+def test_what_stands_under_a_chores_key_is_left_out() -> None:
+    """A record may name its session; the ones behind it are the same session's until one names another."""
+    lines = [{**said("user", "a"), "sessionKey": "job"}, said("user", "b"), {**said("user", "c"), "sessionKey": "chat"}]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    transcript = Transcript(io.BytesIO(text.encode()), is_chore=lambda key: key == "job")
+    assert [message.text for message in transcript.messages()] == ["c"]
+
+
+def test_a_monstrous_line_that_is_being_written_is_left_for_later() -> None:
+    """Neither bad nor done."""
+    messages, transcript = read(said("user", "a"), tail="x" * (MAX_LINE_BYTES + 10))
+    assert len(messages) == 1
+    assert (transcript.bad_lines, transcript.unfinished) == (0, True)

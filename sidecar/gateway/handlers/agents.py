@@ -71,7 +71,7 @@ async def sync(daemon: DaemonView, request: Request) -> Response:
         return json_response({"queued": True, "reports": []}, 202)
     results = (await agent.sync(asked)).values()
     reports = [report_json(result) for result in results if isinstance(result, SyncReport)]
-    failures = [_failure_json(result) for result in results if isinstance(result, BackendError)]
+    failures = [failure_json(result) for result in results if isinstance(result, BackendError)]
     return json_response({"queued": False, "reports": reports, **({"notices": failures} if failures else {})})
 
 
@@ -82,8 +82,9 @@ async def _estimated(agent: Agent) -> dict[str, Any]:
     try:
         return {"estimate": estimate_json(await agent.builtin.estimate())}
     except BackendError as error:
-        return {"notices": [_failure_json(error)]}
+        return {"notices": [failure_json(error)]}
 
 
-def _failure_json(error: BackendError) -> dict[str, Any]:
+def failure_json(error: BackendError) -> dict[str, Any]:
+    """Why an engine or the worker could not do its part, as a notice."""
     return {"code": error.code, "message": error.message, "action": error.hint}

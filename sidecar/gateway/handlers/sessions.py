@@ -1,0 +1,48 @@
+"""Conversations as files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic.alias_generators import to_camel
+from starlette.requests import Request
+from starlette.responses import Response
+
+from backends.base import BackendError, Notice
+from sidecar.gateway.asked import agent_of, body_of
+from sidecar.gateway.bodies import ExportBody, parse
+from sidecar.gateway.errors import json_response
+from sidecar.gateway.handlers.agents import failure_json
+from sidecar.gateway.view import DaemonView
+from sidecar.sessions.exporting import complaints
+from sidecar.shapes import notice_json
+
+_SESSIONS_OFF = Notice(
+    "sessions_off",
+    "Conversations are not part of this agent's memory.",
+    "Set memory.qmd.sessions.enabled to true.",
+)
+
+
+async def export(daemon: DaemonView, request: Request) -> Response:
+    """Bring an agent's exported conversations up to date, or say what that would change."""
+    agent = agent_of(daemon, request)
+    body = parse(ExportBody, await body_of(request))
+    request.state.fields.update(agent=agent.id)
+    if agent.exports is None:
+        return json_response({"notices": [notice_json(_SESSIONS_OFF)]})
+    try:
+        report = await agent.exports.run(dry_run=body.dry_run, diff=body.diff, since=body.since)
+    except BackendError as error:
+        return json_response({"notices": [failure_json(error)]})
+    if not body.dry_run and (report["written"] or report["removed"]):
+        agent.refresh("export")
+    return json_response(
+        {"export": _export_json(report), "notices": [notice_json(each) for each in complaints(report)]}
+    )
+
+
+def _export_json(report: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of an `ExportReport` in the gateway's spelling."""
+    return {to_camel(name): value for name, value in report.items()}
