@@ -2,6 +2,7 @@
 
 from exporter.export import export_name, export_sessions, transcript_line
 from exporter.job import Change, ExportJob, ExportReport, Failure
+from exporter.owners import Exported, Owners, owners
 from exporter.redact import BadPatternError, Redacted, Redactor
 
 __all__ = [
@@ -9,10 +10,13 @@ __all__ = [
     "Change",
     "ExportJob",
     "ExportReport",
+    "Exported",
     "Failure",
+    "Owners",
     "Redacted",
     "Redactor",
     "export_name",
     "export_sessions",
+    "owners",
     "transcript_line",
 ]
