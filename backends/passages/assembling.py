@@ -24,7 +24,7 @@ from backends.passages.ordering import MMR_CANDIDATES, Ranking, diverse
 from backends.passages.shelf import Shelf
 from backends.relevance import Question, SampleStatistics, Statistics
 
-_NOT_READ = ("otherSource", "otherDays", "gone")
+_NOT_READ = ("otherSource", "otherSession", "otherDays", "gone")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +92,13 @@ def _diverse(hits: Iterator[Hit], weight: float | None) -> Iterator[Hit]:
 
 
 def _wanted(located: Located, query: Query, left_out: Counter[str]) -> bool:
-    """Whether the query's sources and dates let a file in."""
+    """Whether the query's sources, sessions and dates let a file in."""
     source = Source.of(located.root.kind)
     if source not in query.sources:
         left_out["otherSource"] += 1
+        return False
+    if not query.shows(located.root.kind, located.relative):
+        left_out["otherSession"] += 1
         return False
     if query.after is None and query.before is None:
         return True
