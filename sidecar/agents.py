@@ -24,6 +24,7 @@ from backends.builtin import Embedded
 from backends.corpus import Corpus, Kind
 from scope import Policy
 from sidecar.config import AgentSettings
+from sidecar.sessions.conversations import Conversations
 from sidecar.sessions.exporting import Exports
 from sidecar.shapes import error_json, fallback_json, notice_json, pending_json, report_json
 from sidecar.tools.denials import Denials
@@ -64,8 +65,8 @@ class Agent:
     `environment` lets a person's own qmd use the same index; None without qmd. `builtin` is asked about vectors; None
     where only qmd has an index.
     `next_update` says when the scheduler comes round (Unix seconds); `exports` makes conversations into files before
-    they are looked for; None when they are no part of this memory. `on_synced` is called after every sync that went
-    well.
+    they are looked for, and `conversations` knows whose these are; None when they are no part of this memory.
+    `on_synced` is called after every sync that went well.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class Agent:
         next_update: Callable[[], float | None] = lambda: None,
         builtin: Embedded | None = None,
         exports: Exports | None = None,
+        conversations: Conversations | None = None,
         on_synced: Callable[[], None] = lambda: None,
         wall: Callable[[], float] = time.time,
     ) -> None:
@@ -93,6 +95,7 @@ class Agent:
         self.builtin = builtin
         self.denials = Denials()
         self.exports = exports
+        self.conversations = conversations
         self._engines = engines
         self._notices = notices
         self._configured = configured or {}

@@ -37,6 +37,7 @@ from sidecar.logs import logging_to
 from sidecar.places import POINTER
 from sidecar.probing import Prober
 from sidecar.scheduler import Scheduler
+from sidecar.sessions.conversations import Conversations
 from sidecar.sessions.exporting import Exports, export_job
 from sidecar.state import StateLock, private_folder, runtime_folder
 from sidecar.watching import Watching
@@ -224,6 +225,7 @@ class Daemon:
             engines=self._synced(settings, engines),
             notices=notices,
             exports=Exports(settings, job, self._worker.export) if job else None,
+            conversations=Conversations(settings.id, job, self._settings.visibility, self._pool) if job else None,
             on_synced=engines.on_synced,
             configured={"builtin": {"embedding": engines.embedding.to_json()}} if engines.embedding else None,
             environment=engines.qmd_environment,

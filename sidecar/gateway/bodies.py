@@ -27,7 +27,7 @@ class Body(BaseModel):
 
 
 class Caller(Body):
-    """Facts about the caller, kept for the log."""
+    """Facts about the caller, kept for the log; `sandboxed` also narrows which conversations are seen."""
 
     sandboxed: bool | None = None
     owner: bool | None = None
@@ -55,16 +55,26 @@ def _iso(value: Any) -> date:
 Day = Annotated[date, BeforeValidator(_iso)]
 
 
-class SearchBody(Body):
+class ReaderBody(Body):
+    """Who wants to see memory: what decides is the same for every tool."""
+
+    session_key: SessionKeyText | None = None
+    parent_session_key: SessionKeyText | None = None
+    visible_sessions: Annotated[list[SessionKeyText], Field(max_length=10_000)] | None = None
+    caller: Caller | None = None
+
+    @property
+    def is_sandboxed(self) -> bool:
+        """Whether the caller is said to run in a sandbox."""
+        return bool(self.caller and self.caller.sandboxed)
+
+
+class SearchBody(ReaderBody):
     """`POST /v1/agents/{id}/memory_search`."""
 
     query: str
     max_results: Annotated[int, Field(ge=1, le=50)] | None = None
     min_score: Annotated[float, Field(ge=0, le=1)] | None = None
-    session_key: SessionKeyText | None = None
-    parent_session_key: SessionKeyText | None = None
-    visible_sessions: Annotated[list[SessionKeyText], Field(max_length=10_000)] | None = None
-    caller: Caller | None = None
     corpus: Literal["all", "memory", "sessions"] = "all"
     mode: Literal["search", "vsearch", "query"] | None = None
     after: Day | None = None
@@ -88,14 +98,12 @@ class SearchBody(Body):
         return value
 
 
-class GetBody(Body):
+class GetBody(ReaderBody):
     """`POST /v1/agents/{id}/memory_get`. `from` is the first line, 1-based."""
 
     path: Annotated[str, Field(min_length=1, max_length=4096)]
     start: Annotated[int | None, Field(alias="from", ge=1)] = None
     lines: Annotated[int, Field(ge=1)] | None = None
-    session_key: SessionKeyText | None = None
-    parent_session_key: SessionKeyText | None = None
 
 
 class ExplainBody(Body):

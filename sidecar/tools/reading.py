@@ -7,19 +7,18 @@ import codecs
 import errno
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
-from backends.corpus import Corpus, Kind, Located, open_regular
+from backends.corpus import Corpus, Kind, Located, Owners, open_regular
 from backends.media import type_of
+from scope import Decision
 from sidecar.agents import Agent
-from sidecar.config import Settings
-from sidecar.sessions.exporting import sessions_visible
-from sidecar.tools.admission import admit, denied_json
+from sidecar.tools.admission import admit, conversations_for, denied_json
 
 DEFAULT_LINES = 200
 MAX_CHARS = 12_000
@@ -43,6 +42,8 @@ class ReadRequest:
     lines: int | None = None
     session_key: str | None = None
     parent_session_key: str | None = None
+    visible_sessions: Sequence[str] = ()
+    sandboxed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +58,7 @@ class Excerpt:
     next_from: int | None = None
 
 
-async def get(agent: Agent, request: ReadRequest, settings: Settings, pool: Executor) -> dict[str, Any]:
+async def get(agent: Agent, request: ReadRequest, pool: Executor) -> dict[str, Any]:
     """Answer one read; of an image or a recording with its media type alone.
 
     Raises `PathNotAllowedError`, `TimeoutError`, and `OSError` for what the disk cannot give.
@@ -70,14 +71,24 @@ async def get(agent: Agent, request: ReadRequest, settings: Settings, pool: Exec
         return {"path": request.path, "text": "", "disabled": True, "error": error}
     path, start, lines = _place(request)
     located = locate(agent.corpus, path)
-    if located.root.kind is Kind.SESSION and not sessions_visible(settings, decision):
-        raise PathNotAllowedError
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(TIMEOUT_S):
+        if agent.has_sessions:
+            # A path of another root may lead to a conversation, too.
+            owned = await loop.run_in_executor(pool, lambda: Owners(agent.corpus).of(located))
+            await _require_visible(agent, request, decision, owned)
         if located.root.media:
             return await loop.run_in_executor(pool, lambda: medium(located))
         excerpt = await loop.run_in_executor(pool, lambda: read(located, start=start, lines=lines))
     return {"path": located.path, "text": ""} if excerpt is None else _excerpt_json(excerpt)
+
+
+async def _require_visible(agent: Agent, request: ReadRequest, decision: Decision, located: Located) -> None:
+    """Raise `PathNotAllowedError` for a conversation that a search by the same caller would not show."""
+    if located.root.kind is not Kind.SESSION:
+        return
+    if not (await conversations_for(agent, request, decision)).shows(located.relative):
+        raise PathNotAllowedError
 
 
 def medium(located: Located) -> dict[str, Any]:
