@@ -2,8 +2,10 @@
 
 from exporter.export import export_name, export_sessions, transcript_line
 from exporter.job import Change, ExportJob, ExportReport, Failure
+from exporter.markdown import day_said
 from exporter.owners import Exported, Owners, owners
 from exporter.redact import BadPatternError, Redacted, Redactor
+from exporter.transcript import is_transcript, open_transcript
 
 __all__ = [
     "BadPatternError",
@@ -15,8 +17,11 @@ __all__ = [
     "Owners",
     "Redacted",
     "Redactor",
+    "day_said",
     "export_name",
     "export_sessions",
+    "is_transcript",
+    "open_transcript",
     "owners",
     "transcript_line",
 ]

@@ -33,6 +33,11 @@ from sidecar.watching import Unindexed
 log = logging.getLogger(__name__)
 
 
+#: Syncs for these reasons export nothing: how much is to be said before that is configured, and a changed note or a
+#: search says nothing about conversations.
+_EXPORTS_NOTHING = frozenset({"change", "search", "failed search", "conversations"})
+
+
 class AgentState(StrEnum):
     """What one word says about an agent."""
 
@@ -149,6 +154,21 @@ class Agent:
         for unindexed in self._unindexed.values():
             unindexed.add(paths, self._wall())
         self.refresh("change", settle_s=self.settings.search.sync.watch_debounce_ms / 1000)
+
+    def conversations_grew(self) -> None:
+        """Export conversations, and index what that changed, in the background."""
+        self.spawn(self._follow_conversations())
+
+    async def _follow_conversations(self) -> None:
+        if self.exports is None:
+            return
+        try:
+            report = await self.exports.run()
+        except BackendError as error:
+            log.warning("sessions not exported", extra={"fields": {"agent": self.id, "reason": error.failure}})
+            return
+        if report["written"] or report["removed"]:
+            self.refresh("conversations")
 
     def watched(self, notice: Notice | None) -> None:
         """Why changes are seen late; None when they are seen at once."""
@@ -274,7 +294,7 @@ class Agent:
         before, unindexed = self._last.get(name), self._unindexed[name]
         unindexed.take()
         try:
-            if self.exports is not None:
+            if self.exports is not None and request.reason not in _EXPORTS_NOTHING:
                 await self.exports.run()
             report = await engine.sync(request)
             unindexed.drop()

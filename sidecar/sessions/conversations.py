@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ import apsw
 
 from backends.base import Hit, Source
 from backends.corpus import Corpus, open_regular
-from exporter import Exported, ExportJob, Owners, owners, transcript_line
+from exporter import Exported, ExportJob, Owners, day_said, owners, transcript_line
 from sidecar.config.schema import Visibility
 from sidecar.sessions.visibility import Asker, Families, Visible, visible
 
@@ -27,7 +26,6 @@ T = TypeVar("T")
 
 #: Looking at the ledger takes no longer than this, nor does citing; a disk that does not answer hides, and cites not.
 TIMEOUT_S = 1.0
-_DAY = re.compile(rb"## (\d{4}-\d\d-\d\d)\n?")
 #: SQLite writes behind this name until it has written to the file itself.
 _LOG = "-wal"
 
@@ -83,6 +81,10 @@ class Conversations:
                 self._book = Book(state)
         return self._book
 
+    def knows(self, transcript: str) -> bool:
+        """Whether a transcript was exported, or left out, when last looked."""
+        return transcript in self._book.by_transcript
+
     async def cited(self, hits: Sequence[Hit], corpus: Corpus, *, with_key: bool) -> list[dict[str, Any] | None]:
         """`{id, date?, line?, key?}` for every hit that is of a conversation, None for the others. Never raises."""
         if all(hit.source is not Source.SESSIONS for hit in hits):
@@ -133,19 +135,13 @@ def _state_of(ledger: Path) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def _day(hit: Hit, corpus: Corpus) -> str | None:
-    """The day of the first turn in a passage: the heading above it, which may be in the passage itself."""
+def _day(hit: Hit, corpus: Corpus) -> str:
+    """The day of the first turn in a passage; empty where it cannot be told."""
     located = corpus.locate(hit.path)
     if located is None:
-        return None
-    day = None
+        return ""
     try:
-        with os.fdopen(open_regular(located), "rb") as file:
-            for number, line in enumerate(islice(file, hit.end_line), start=1):
-                if found := _DAY.fullmatch(line):
-                    day = found[1].decode()
-                elif number >= hit.start_line and line.strip():
-                    break
+        with os.fdopen(open_regular(located), encoding="utf-8", errors="replace", newline="\n") as file:
+            return day_said(islice(file, hit.end_line), hit.start_line)
     except OSError:
-        return None
-    return day
+        return ""
