@@ -176,3 +176,31 @@ def test_a_hit_cites_its_conversation(house: House) -> None:
         assert cited[f"{SHOWN}alice.md"] == {"id": "alice", "date": "2026-03-05", "line": 2, **extra}
         assert cited[f"{SHOWN}alice0.jsonl.reset.2026.md"]["id"] == "alice0"
         assert all(path.startswith(SHOWN) for path in cited)
+
+
+def test_no_other_root_leads_to_a_hidden_conversation(tmp_path: Path) -> None:
+    """A configured path around the exports makes nothing of them a note, by whatever name they are asked for."""
+    gateway(tmp_path / "transcripts")
+    reset(tmp_path / "transcripts")
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "around").mkdir()
+    (tmp_path / "around/note.md").write_text("A zebracomet was drawn.\n", encoding="utf-8")
+    (tmp_path / "link").symlink_to(tmp_path / "around")
+    sessions = {"enabled": True, "exportDir": str(tmp_path / "around" / "talk")}
+    paths = [{"path": str(tmp_path / "link"), "name": "wide"}]
+    config = {
+        "memory": {"backend": "builtin", "qmd": {"sessions": sessions, "paths": paths, "scope": {"default": "allow"}}},
+        "agents": {"defaults": {"workspace": str(tmp_path / "workspace")}},
+        "sidecar": {"transcripts": str(tmp_path / "transcripts" / "main")},
+    }
+    with running(tmp_path / "daemon", config, path=path_without_qmd(tmp_path)) as daemon:
+        daemon.sync("main")
+        house = House(daemon, "tree")
+        shown = until(lambda: house.found(ROOM), what="the room's own conversation")
+        assert shown == {"room.md"}
+        assert daemon.get("main", "qmd/wide/note.md", sessionKey=ROOM)["text"]
+        for prefix in ("qmd/wide/talk/main/", f"{tmp_path}/around/talk/main/", f"{tmp_path}/link/talk/main/", SHOWN):
+            assert daemon.get("main", f"{prefix}room.md", sessionKey=ROOM)["text"]
+            for name in ("alice.md", "ghost.md"):
+                with pytest.raises(ClientError, match="not part of the agent's memory"):
+                    daemon.get("main", f"{prefix}{name}", sessionKey=ROOM)
