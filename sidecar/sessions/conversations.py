@@ -66,7 +66,11 @@ class Conversations:
         """What a caller may see. Never raises: what cannot be known is hidden from everybody but the operator."""
         if asker.operator and not asker.sandboxed:
             return Visible(paths=None)
-        book = await self._in_time(self.book, self._book)
+        seen = await self._in_time(lambda: self._seen_in(self.book(), asker), None)
+        # What a disk that does not answer said before is the best that is known.
+        return seen or self._seen_in(self._book, asker)
+
+    def _seen_in(self, book: Book, asker: Asker) -> Visible:
         return visible(asker, self._rule, self._agent_id, book.families)
 
     def book(self) -> Book:
