@@ -1,6 +1,6 @@
 """Session transcripts to sanitized Markdown."""
 
-from exporter.export import export_name, export_sessions, transcript_line
+from exporter.export import export_name, export_sessions, transcript_lines
 from exporter.job import Change, ExportJob, ExportReport, Failure
 from exporter.markdown import day_said
 from exporter.owners import Exported, Owners, owners
@@ -23,5 +23,5 @@ __all__ = [
     "is_transcript",
     "open_transcript",
     "owners",
-    "transcript_line",
+    "transcript_lines",
 ]

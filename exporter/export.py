@@ -62,14 +62,15 @@ def export_name(transcript: str) -> str:
     return f"{transcript.removesuffix('.jsonl')}.md"
 
 
-def transcript_line(ledger: Path, export_folder: str, name: str, first: int, last: int | None = None) -> int | None:
-    """The 1-based line of transcript `name` that lines `first` to `last` of its export begin with.
+def transcript_lines(ledger: Path, export_folder: str, passages: Iterable[tuple[str, int, int]]) -> list[int | None]:
+    """The 1-based line of its transcript that each passage begins with; None where all of it are lines that are ours.
 
-    Without `last` it is one line. None where all of them are lines that are ours. Raises apsw.Error and OSError.
+    A passage is a transcript's name, and the first and last line in its export. Raises apsw.Error and OSError.
     """
     with Ledger(ledger, export_folder) as book:
-        lines = book.line_map(name)
-    return next(filter(None, lines[max(0, first - 1) : last or first]), None)
+        return [
+            next(filter(None, book.line_map(name)[max(0, first - 1) : last]), None) for name, first, last in passages
+        ]
 
 
 def _failed(code: str, reason: str) -> ExportReport:

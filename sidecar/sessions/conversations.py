@@ -16,7 +16,7 @@ import apsw
 
 from backends.base import Hit, Source
 from backends.corpus import Corpus, open_regular
-from exporter import Exported, ExportJob, Owners, day_said, owners, transcript_line
+from exporter import Exported, ExportJob, Owners, day_said, owners, transcript_lines
 from sidecar.config.schema import Visibility
 from sidecar.sessions.visibility import Asker, Families, Visible, visible
 
@@ -94,11 +94,7 @@ class Conversations:
         if all(hit.source is not Source.SESSIONS for hit in hits):
             return [None] * len(hits)
 
-        def cite() -> list[dict[str, Any] | None]:
-            book = self.book()
-            return [self._citation(book, hit, corpus, with_key=with_key) for hit in hits]
-
-        return await self._in_time(cite, [None] * len(hits))
+        return await self._in_time(lambda: self._cited(hits, corpus, with_key=with_key), [None] * len(hits))
 
     async def _in_time(self, work: Callable[[], T], otherwise: T) -> T:
         try:
@@ -107,23 +103,30 @@ class Conversations:
         except TimeoutError:
             return otherwise
 
-    def _citation(self, book: Book, hit: Hit, corpus: Corpus, *, with_key: bool) -> dict[str, Any] | None:
-        known = book.by_export.get(hit.relative) if hit.source is Source.SESSIONS else None
-        if known is None:
-            return None
-        line, day = self._line(known, hit), _day(hit, corpus)
-        return {
-            "id": known.session_id,
-            **({"date": day} if day else {}),
-            **({"line": line} if line else {}),
-            **({"key": known.session_key} if with_key and known.session_key else {}),
-        }
+    def _cited(self, hits: Sequence[Hit], corpus: Corpus, *, with_key: bool) -> list[dict[str, Any] | None]:
+        by_export = self.book().by_export
+        known = [by_export.get(hit.relative) if hit.source is Source.SESSIONS else None for hit in hits]
+        found = [(hit, each) for hit, each in zip(hits, known, strict=True) if each]
+        lines = iter(self._lines([(each.transcript, hit.start_line, hit.end_line) for hit, each in found]))
+        return [
+            _citation(each, _day(hit, corpus), next(lines), with_key=with_key) if each else None
+            for hit, each in zip(hits, known, strict=True)
+        ]
 
-    def _line(self, known: Exported, hit: Hit) -> int | None:
+    def _lines(self, passages: Sequence[tuple[str, int, int]]) -> list[int | None]:
         try:
-            return transcript_line(self._ledger, self._folder, known.transcript, hit.start_line, hit.end_line)
+            return transcript_lines(self._ledger, self._folder, passages)
         except (OSError, apsw.Error):
-            return None
+            return [None] * len(passages)
+
+
+def _citation(known: Exported, day: str, line: int | None, *, with_key: bool) -> dict[str, Any]:
+    return {
+        "id": known.session_id,
+        **({"date": day} if day else {}),
+        **({"line": line} if line else {}),
+        **({"key": known.session_key} if with_key and known.session_key else {}),
+    }
 
 
 def _state_of(ledger: Path) -> tuple[Any, ...]:
