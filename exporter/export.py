@@ -30,8 +30,8 @@ _DAY_NS: Final = 86_400 * 10**9
 _FORMAT: Final = "2"
 
 
-def export_sessions(job: ExportJob, exported: Callable[[], None] = lambda: None) -> ExportReport:
-    """Run one export; `exported` is called after every transcript that was read.
+def export_sessions(job: ExportJob, alive: Callable[[], None] = lambda: None) -> ExportReport:
+    """Run one export; `alive` is called for every message and every transcript that was read.
 
     What goes wrong is in the report, for single files and for all of them; old exports stay. Raises BadPatternError
     for a pattern, ZoneInfoNotFoundError or ValueError for the zone.
@@ -50,7 +50,7 @@ def export_sessions(job: ExportJob, exported: Callable[[], None] = lambda: None)
             ExportFolder(Path(job.export_folder), dry=job.dry_run) as folder,
             Ledger(Path(job.ledger), job.export_folder) as ledger,
         ):
-            return _Run(job, redactor, folder, ledger, store).over(files, exported)
+            return _Run(job, redactor, folder, ledger, store, alive).over(files)
     except OSError as error:
         return _failed("export_folder_unusable", _reason(error))
     except apsw.Error as error:
@@ -87,9 +87,16 @@ class _Run:
     """One run over one folder."""
 
     def __init__(
-        self, job: ExportJob, redactor: Redactor, folder: ExportFolder, ledger: Ledger, store: SessionStore
+        self,
+        job: ExportJob,
+        redactor: Redactor,
+        folder: ExportFolder,
+        ledger: Ledger,
+        store: SessionStore,
+        alive: Callable[[], None],
     ) -> None:
         self._job = job
+        self._alive = alive
         self._source = Path(job.transcripts)
         self._oldest_ns = time.time_ns() - job.retention_days * _DAY_NS if job.retention_days > 0 else 0
         self._zone = ZoneInfo(job.zone)
@@ -98,7 +105,7 @@ class _Run:
         self._known = ledger.entries()
         self._report = ExportReport()
 
-    def over(self, files: Sequence[TranscriptFile], exported: Callable[[], None]) -> ExportReport:
+    def over(self, files: Sequence[TranscriptFile]) -> ExportReport:
         recent = [file for file in files if file.mtime_ns >= self._oldest_ns]
         chores = {file.name: key for file in recent if self._store.is_chore(key := self._key_of(file))}
         kept = [file for file in recent if file.name not in chores]
@@ -108,7 +115,7 @@ class _Run:
         self._report.passed_over = len(kept) - len(wanted)
         self._folder.remove_leftovers()
         for file in wanted:
-            self._bring_up_to_date(file, exported)
+            self._bring_up_to_date(file)
         self._remove_all_but({file.name for file in kept})
         if not self._job.dry_run:
             self._remember(chores, {file.name for file in recent})
@@ -116,13 +123,13 @@ class _Run:
         self._report.has_looked_at(len(wanted))
         return self._report
 
-    def _bring_up_to_date(self, file: TranscriptFile, exported: Callable[[], None]) -> None:
+    def _bring_up_to_date(self, file: TranscriptFile) -> None:
         if self._is_current(file):
             self._report.unchanged += 1
             self._report.empty += not self._known[file.name].turns
         else:
             self._export_or_keep(file)
-            exported()
+            self._alive()
 
     def _remember(self, chores: Mapping[str, str], present: Set[str]) -> None:
         """Keep in mind whose the chores are, for the day on which the store forgets them; forget what is gone."""
@@ -183,10 +190,15 @@ class _Run:
         self._report.empty += not rendering.turns
         if not self._job.dry_run:
             # What was listed, not what was read: a file that grew in between is looked at again next time.
-            key = self._key_of(file) or transcript.session_key
+            key = self._key_of(file) or self._named(transcript, rendering)
             facts = (file.size_bytes, file.mtime_ns, self._recipe, size, rendering.turns)
             stopped = Stopped(bookmark, rendering.day) if bookmark else None
             self._ledger.record(Entry(file.name, key, *facts), rendering.line_map, stopped)
+
+    def _named(self, transcript: Transcript, rendering: Rendering) -> str:
+        """The session that a transcript names itself; none where a chore came into a conversation."""
+        key = transcript.session_key
+        return "" if rendering.turns and self._store.is_chore(key) else key
 
     def _known_start(self, file: TranscriptFile, opened: BinaryIO) -> tuple[Entry | None, Stopped | None]:
         """What the ledger knows of a file that only grew since; nothing where it must be read from its beginning."""
@@ -219,6 +231,7 @@ class _Run:
 
     def _conversation(self, transcript: Transcript, found: Counter[str]) -> Iterator[Message]:
         for message in transcript.messages():
+            self._alive()
             # Once with its line breaks, for keys in blocks, and once as it is written, for values behind a line break.
             text = self._without_secrets(sanitize(message.role, message.text), found)
             line = collapse(text)

@@ -9,6 +9,7 @@ import base64
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -18,6 +19,7 @@ import orjson
 
 from backends.base import BackendError, Failure, SyncReport
 from backends.builtin import EmbeddingSpec, Estimate, IndexJob, Report, estimate, run_index_job
+from backends.builtin.heartbeat import HEARTBEAT_S
 from backends.embedding import Embedder, EmbeddingIdentity, EmbeddingUnavailableError, Vectors
 from exporter import ExportJob, ExportReport, export_sessions
 from sidecar.worker.models import Models
@@ -101,9 +103,17 @@ def estimated(args: dict[str, Any], report: Report) -> Estimate:
 
 
 def export(args: dict[str, Any], report: Report) -> ExportReport:
-    """Export one agent's transcripts; every one that was read is a sign of life."""
+    """Export one agent's transcripts; every message that was read is a sign of life, and some of them are told."""
+    told_at = -HEARTBEAT_S
+
+    def alive() -> None:
+        nonlocal told_at
+        if (at := time.monotonic()) >= told_at + HEARTBEAT_S:
+            told_at = at
+            report({"phase": "export"})
+
     with TURN.taken(lambda: report({"phase": "waiting"})):
-        return export_sessions(ExportJob(**args), lambda: report({"phase": "export"}))
+        return export_sessions(ExportJob(**args), alive)
 
 
 def serve(requests: BinaryIO, replies: Replies) -> None:

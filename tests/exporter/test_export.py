@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter import ExportJob, export_name
+from exporter import ExportJob, export_name, export_sessions
 from exporter.job import MAX_LISTED
 from tests.exporter.conftest import Place, said
 
@@ -503,3 +503,19 @@ def test_a_report_names_so_many_and_counts_all(place: Place) -> None:
         (place.exports / f"s{number}.md").write_text("mine\n")
     report = place.export()
     assert (report.failed, len(report.failures)) == (MAX_LISTED + 5, MAX_LISTED)
+
+
+def test_a_chore_that_came_into_a_conversation_does_not_take_it_along(place: Place) -> None:
+    """Only what stands under the chore's key is left out, this time and the next."""
+    job = {**said("user", "do the news"), "sessionKey": "agent:main:cron:daily:run:1"}
+    place.write("s1.jsonl", [said("user", "hello"), job])
+    assert [place.export().left_out for _ in range(2)] == [0, 0]
+    assert place.read("s1.md").endswith("User: hello\n")
+
+
+def test_a_long_transcript_gives_signs_of_life(place: Place) -> None:
+    """Whoever waits for one may tell long work from a hung disk."""
+    place.write("s1.jsonl", [said("user", "hello")] * 100)
+    signs: list[None] = []
+    export_sessions(place.job, lambda: signs.append(None))
+    assert len(signs) > 100
