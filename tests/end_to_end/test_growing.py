@@ -81,3 +81,12 @@ def test_a_reset_is_followed_at_once(daemon: Running, transcripts: Path) -> None
         lambda: (found := daemon.search("main", "zebracomet"))["results"] and found, what="the archived conversation"
     )
     assert reply["results"][0]["session"]["id"] == "s1"
+
+
+def test_a_folder_that_went_and_came_back_is_followed(daemon: Running, transcripts: Path) -> None:
+    """A disk that was away loses nothing that was said."""
+    away = transcripts.rename(transcripts.with_name("away"))
+    say(away, "s1.jsonl", "The zebracomet came.", "It went.", "It will come back.")
+    assert finds(daemon, "hello")
+    away.rename(transcripts)
+    until(lambda: finds(daemon, "zebracomet"), what="what was said meanwhile")
