@@ -61,10 +61,10 @@ class Families:
         exports: dict[str | None, set[str]] = {}
         for each in owners.exported:
             if each.export:
-                exports.setdefault(normalised(agent_id, each.session_key), set()).add(each.export)
+                exports.setdefault(_remembered(agent_id, each.session_key), set()).add(each.export)
         children: dict[str, set[str]] = {}
         for child, parent in owners.parents:
-            family = normalised(agent_id, child), normalised(agent_id, parent)
+            family = _remembered(agent_id, child), _remembered(agent_id, parent)
             if family[0] and family[1]:
                 children.setdefault(family[1], set()).add(family[0])
         return cls(
@@ -90,13 +90,16 @@ class Families:
             waiting += new
 
 
-@lru_cache(_REMEMBERED_KEYS)
 def normalised(agent_id: str, key: str) -> str | None:
     """A session key in the one spelling in which keys are compared; empty when it is none, None for another agent's."""
     parsed = parse(key)
     if parsed.agent_id not in (None, fold(agent_id)):
         return None
     return parsed.normalized
+
+
+# Of the ledger's keys alone: what a caller sends is anything, and without end.
+_remembered = lru_cache(_REMEMBERED_KEYS)(normalised)
 
 
 def visible(asker: Asker, configured: Visibility, agent_id: str, families: Families) -> Visible:
