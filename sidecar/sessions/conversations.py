@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -80,6 +81,9 @@ class Conversations:
             try:
                 # The state from before reading: what changes meanwhile is seen the next time.
                 self._book = Book.of(self._agent_id, state, owners(self._ledger, self._folder))
+            except apsw.BusyError:
+                # Said of a moment, and nothing of the file will tell that it is over.
+                return self._book
             except (OSError, apsw.Error) as error:
                 log.warning("exports unknown", extra={"fields": {"agent": self._agent_id, "why": type(error).__name__}})
                 self._book = Book(state)
@@ -93,7 +97,6 @@ class Conversations:
         """`{id, date?, line?, key?}` for every hit that is of a conversation, None for the others. Never raises."""
         if all(hit.source is not Source.SESSIONS for hit in hits):
             return [None] * len(hits)
-
         return await self._in_time(lambda: self._cited(hits, corpus, with_key=with_key), [None] * len(hits))
 
     async def _in_time(self, work: Callable[[], T], otherwise: T) -> T:
@@ -116,7 +119,7 @@ class Conversations:
     def _lines(self, passages: Sequence[tuple[str, int, int]]) -> list[int | None]:
         try:
             return transcript_lines(self._ledger, self._folder, passages)
-        except (OSError, apsw.Error):
+        except (OSError, apsw.Error, zlib.error, ValueError):
             return [None] * len(passages)
 
 

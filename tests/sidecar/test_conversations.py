@@ -9,8 +9,11 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import apsw
 import pytest
 
+from backends.base import Hit
+from backends.corpus import Corpus, Kind, Root
 from sidecar.sessions.conversations import Conversations
 from sidecar.sessions.visibility import Asker, Visible
 from tests.exporter.conftest import Place, said
@@ -94,5 +97,20 @@ def test_a_disk_that_does_not_answer_leaves_what_was_known(talked: Place) -> Non
             assert (await conversations.visible_to(Asker(session_key=ME))).paths == {"mine.md"}
         finally:
             later.set()
+
+    run(talked, scenario)
+
+
+def test_a_line_that_the_ledger_cannot_tell_is_left_out_of_a_citation(talked: Place) -> None:
+    """The session and the day are known all the same."""
+    with apsw.Connection(talked.job.ledger) as ledger:
+        ledger.execute("UPDATE exported_session SET line_map = x'00'")
+    root = Root(name="sessions", kind=Kind.SESSION, path=talked.exports, patterns=("**/*.md",), shown="qmd/sessions/")
+    corpus = Corpus("main", talked.exports, (root,))
+    where = {"root": "sessions", "relative": "mine.md", "path": "qmd/sessions/mine.md", "kind": Kind.SESSION}
+    hit = Hit(**where, trusted=False, start_line=5, end_line=5, snippet="User: hello", score=0.9)  # type: ignore[arg-type]
+
+    async def scenario(conversations: Conversations, _: ThreadPoolExecutor) -> None:
+        assert await conversations.cited([hit], corpus, with_key=False) == [{"id": "mine", "date": "2026-11-28"}]
 
     run(talked, scenario)
