@@ -41,7 +41,8 @@ class Query:
 
     `deadline_at` is in seconds of `time.monotonic()`; `max_chars` bounds a snippet in code points;
     `after` and `before` are inclusive dates; `min_score` is a relevance in 0..1; `today` is the user's day, from which
-    "last week" and the age of a note count.
+    "last week" and the age of a note count. `sessions` are the conversations that may be seen, by their paths in the
+    root that holds them; None for all.
     """
 
     text: str
@@ -51,10 +52,15 @@ class Query:
     deadline_at: float
     mode: Mode = Mode.SEARCH
     sources: frozenset[Source] = frozenset(Source)
+    sessions: frozenset[str] | None = None
     after: date | None = None
     before: date | None = None
     today: date | None = None
     explain: bool = False
+
+    def shows(self, kind: Kind, relative: str) -> bool:
+        """Whether the query may see a file, as far as it is a conversation."""
+        return kind is not Kind.SESSION or self.sessions is None or relative in self.sessions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

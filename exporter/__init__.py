@@ -1,18 +1,27 @@
 """Session transcripts to sanitized Markdown."""
 
-from exporter.export import export_name, export_sessions, transcript_line
+from exporter.export import export_name, export_sessions, transcript_lines
 from exporter.job import Change, ExportJob, ExportReport, Failure
+from exporter.markdown import day_said
+from exporter.owners import Exported, Owners, owners
 from exporter.redact import BadPatternError, Redacted, Redactor
+from exporter.transcript import is_transcript, open_transcript
 
 __all__ = [
     "BadPatternError",
     "Change",
     "ExportJob",
     "ExportReport",
+    "Exported",
     "Failure",
+    "Owners",
     "Redacted",
     "Redactor",
+    "day_said",
     "export_name",
     "export_sessions",
-    "transcript_line",
+    "is_transcript",
+    "open_transcript",
+    "owners",
+    "transcript_lines",
 ]

@@ -62,11 +62,15 @@ def export_name(transcript: str) -> str:
     return f"{transcript.removesuffix('.jsonl')}.md"
 
 
-def transcript_line(ledger: Path, export_folder: str, name: str, line: int) -> int | None:
-    """The 1-based line of transcript `name` that line `line` of its export came from; None for lines that are ours."""
+def transcript_lines(ledger: Path, export_folder: str, passages: Iterable[tuple[str, int, int]]) -> list[int | None]:
+    """The 1-based line of its transcript that each passage begins with; None where all of it are lines that are ours.
+
+    A passage is a transcript's name, and the first and last line in its export. Raises apsw.Error and OSError.
+    """
     with Ledger(ledger, export_folder) as book:
-        lines = book.line_map(name)
-    return (lines[line - 1] or None) if 0 < line <= len(lines) else None
+        return [
+            next(filter(None, book.line_map(name)[max(0, first - 1) : last]), None) for name, first, last in passages
+        ]
 
 
 def _failed(code: str, reason: str) -> ExportReport:
@@ -115,6 +119,7 @@ class _Run:
         self._remove_all_but({file.name for file in kept})
         if not self._job.dry_run:
             self._remember(chores, {file.name for file in recent})
+            self._remember_owners(kept)
         self._report.has_looked_at(len(wanted))
         return self._report
 
@@ -134,6 +139,18 @@ class _Run:
                 self._ledger.record_key(name, key)
         for name in self._known.keys() - present:
             self._ledger.forget(name)
+
+    def _remember_owners(self, kept: Sequence[TranscriptFile]) -> None:
+        """Keep in mind whose the exports are, also where the store tells it late, and who started whom."""
+        entries = self._ledger.entries()
+        for file in kept:
+            entry, key = entries.get(file.name), self._store.key_of(file.name)
+            if entry is not None and key and entry.session_key != key:
+                self._ledger.assign(file.name, key)
+        owners = {entry.session_key for entry in entries.values()}
+        # The store forgets a session before its archives are gone.
+        left = {pair for pair in self._ledger.parents() if pair[0] in owners and not self._store.names(pair[0])}
+        self._ledger.record_parents(self._store.parents() | left)
 
     def _key_of(self, file: TranscriptFile) -> str:
         """The session of a file. The store forgets a session's older files; the ledger remembers whose they were."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import zlib
 from array import array
+from collections.abc import Set
 from dataclasses import astuple, dataclass
 from datetime import date
 from pathlib import Path
@@ -21,6 +22,10 @@ CREATE TABLE IF NOT EXISTS exported_session (
     size_bytes INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, recipe TEXT NOT NULL,
     export_bytes INTEGER NOT NULL, turns INTEGER NOT NULL, line_map BLOB NOT NULL,
     PRIMARY KEY (folder, name)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS session_parent (
+    folder TEXT NOT NULL, session_key TEXT NOT NULL, parent_key TEXT NOT NULL,
+    PRIMARY KEY (folder, session_key, parent_key)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS export_bookmark (
     folder TEXT NOT NULL, name TEXT NOT NULL, day TEXT NOT NULL,
@@ -56,7 +61,7 @@ class Stopped:
 
 
 class Ledger:
-    """The entries of one export folder. The database may be shared: these two tables are ours. Raises apsw.Error."""
+    """The entries of one export folder. The database may be shared: these three tables are ours. Raises apsw.Error."""
 
     def __init__(self, path: Path, folder: str) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -102,6 +107,32 @@ class Ledger:
     def record_key(self, name: str, session_key: str) -> None:
         """Remember whose a transcript is that has no export."""
         self.record(Entry(name, session_key, 0, 0, "", 0, 0), array("I"), None)
+
+    def assign(self, name: str, session_key: str) -> None:
+        """Say whose an exported transcript is, where that was learned after its export."""
+        self._database.execute(
+            "UPDATE exported_session SET session_key = ? WHERE folder = ? AND name = ?",
+            (session_key, self._folder, name),
+        )
+
+    def parents(self) -> set[tuple[str, str]]:
+        """Session keys, each with the key of a session that it was started by."""
+        rows = self._database.execute(
+            "SELECT session_key, parent_key FROM session_parent WHERE folder = ?", (self._folder,)
+        )
+        return {(child, parent) for child, parent in rows}
+
+    def record_parents(self, parents: Set[tuple[str, str]]) -> None:
+        """Remember these in place of what `parents` gives; writes nothing where they are the same."""
+        known = self.parents()
+        with self._database:
+            self._database.executemany(
+                "DELETE FROM session_parent WHERE folder = ? AND session_key = ? AND parent_key = ?",
+                ((self._folder, *pair) for pair in known - parents),
+            )
+            self._database.executemany(
+                "INSERT INTO session_parent VALUES (?, ?, ?)", ((self._folder, *pair) for pair in parents - known)
+            )
 
     def forget(self, name: str) -> None:
         """Drop an entry whose transcript is gone."""

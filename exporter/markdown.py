@@ -27,6 +27,8 @@ _STOPS: Final = "。！？；，、"
 _JOINER: Final = "\u200d"
 _JOINED: Final = re.compile("[\u200d\ufe00-\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]")
 _LABELS: Final = {"user": "User", "assistant": "Assistant"}
+_TURNS: Final = tuple(f"{label}: " for label in _LABELS.values())
+_DAY: Final = re.compile(r"## (\d{4}-\d\d-\d\d)", re.ASCII)
 
 
 def marker(transcript_name: str) -> str:
@@ -80,6 +82,17 @@ class Rendering:
     def _ours(self, lines: list[str]) -> list[str]:
         self.line_map.extend([0] * len(lines))
         return lines
+
+
+def day_said(lines: Iterable[str], first: int) -> str:
+    """The day (ISO) of the first turn from line `first` (1-based) of an export on; empty where none is known."""
+    day = ""
+    for number, line in enumerate(lines, start=1):
+        if found := _DAY.fullmatch(line.rstrip("\n")):
+            day = found[1]
+        elif number >= first and line.startswith(_TURNS):
+            return day
+    return day
 
 
 def pieces(text: str) -> Iterator[str]:

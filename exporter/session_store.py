@@ -44,9 +44,20 @@ class SessionStore:
             if _is_chore_key(current):
                 return True
             seen.add(current)
-            entry = self._entries.get(current, {})
-            waiting += [parent for name in _PARENTS if isinstance(parent := entry.get(name), str)]
+            waiting += self._parents_of(current)
         return False
+
+    def names(self, key: str) -> bool:
+        """Whether the store has a session of this key."""
+        return key in self._entries
+
+    def parents(self) -> set[tuple[str, str]]:
+        """Session keys, each with the key of a session that it was started by."""
+        return {(key, parent) for key in self._entries for parent in self._parents_of(key)}
+
+    def _parents_of(self, key: str) -> list[str]:
+        entry = self._entries.get(key, {})
+        return [parent for name in _PARENTS if isinstance(parent := entry.get(name), str)]
 
 
 def _read(path: Path) -> Mapping[str, Mapping[str, Any]]:

@@ -67,6 +67,12 @@ def find_transcripts(folder: Path) -> list[TranscriptFile]:
     return [file for file in found if file is not None and file.session_id not in deleted]
 
 
+def is_transcript(name: str) -> bool:
+    """Whether a file of this name says something about a session: that it goes on, was reset, or deleted."""
+    match = _PRIMARY.fullmatch(name) or _ARCHIVE.fullmatch(name)
+    return match is not None and not _BY_PRODUCT.fullmatch(match["session"]) and match.groupdict().get("why") != "bak"
+
+
 def _describe(folder: Path, name: str) -> TranscriptFile | None:
     primary = _PRIMARY.fullmatch(name)
     archive = None if primary else _ARCHIVE.fullmatch(name)

@@ -25,11 +25,17 @@ from backends.corpus import Corpus, Kind
 from scope import Policy
 from sidecar.config import AgentSettings
 from sidecar.denials import Denials
+from sidecar.sessions.conversations import Conversations
 from sidecar.sessions.exporting import Exports
 from sidecar.shapes import error_json, fallback_json, notice_json, pending_json, report_json
 from sidecar.watching import Unindexed
 
 log = logging.getLogger(__name__)
+
+
+#: Syncs for these reasons export nothing: how much is to be said before that is configured, and a changed note or a
+#: search says nothing about conversations.
+_EXPORTS_NOTHING = frozenset({"change", "search", "failed search", "conversations"})
 
 
 class AgentState(StrEnum):
@@ -64,8 +70,8 @@ class Agent:
     `environment` lets a person's own qmd use the same index; None without qmd. `builtin` is asked about vectors; None
     where only qmd has an index.
     `next_update` says when the scheduler comes round (Unix seconds); `exports` makes conversations into files before
-    they are looked for; None when they are no part of this memory. `on_synced` is called after every sync that went
-    well.
+    they are looked for, and `conversations` knows whose these are; None when they are no part of this memory.
+    `on_synced` is called after every sync that went well.
     """
 
     def __init__(
@@ -82,6 +88,7 @@ class Agent:
         next_update: Callable[[], float | None] = lambda: None,
         builtin: Embedded | None = None,
         exports: Exports | None = None,
+        conversations: Conversations | None = None,
         on_synced: Callable[[], None] = lambda: None,
         wall: Callable[[], float] = time.time,
     ) -> None:
@@ -93,6 +100,7 @@ class Agent:
         self.builtin = builtin
         self.denials = Denials()
         self.exports = exports
+        self.conversations = conversations
         self._engines = engines
         self._notices = notices
         self._configured = configured or {}
@@ -146,6 +154,21 @@ class Agent:
         for unindexed in self._unindexed.values():
             unindexed.add(paths, self._wall())
         self.refresh("change", settle_s=self.settings.search.sync.watch_debounce_ms / 1000)
+
+    def conversations_grew(self) -> None:
+        """Export conversations, and index what that changed, in the background."""
+        self.spawn(self._follow_conversations())
+
+    async def _follow_conversations(self) -> None:
+        if self.exports is None:
+            return
+        try:
+            report = await self.exports.run()
+        except BackendError as error:
+            log.warning("sessions not exported", extra={"fields": {"agent": self.id, "reason": error.failure}})
+            return
+        if report["written"] or report["removed"]:
+            self.refresh("conversations")
 
     def watched(self, notice: Notice | None) -> None:
         """Why changes are seen late; None when they are seen at once."""
@@ -271,7 +294,7 @@ class Agent:
         before, unindexed = self._last.get(name), self._unindexed[name]
         unindexed.take()
         try:
-            if self.exports is not None:
+            if self.exports is not None and request.reason not in _EXPORTS_NOTHING:
                 await self.exports.run()
             report = await engine.sync(request)
             unindexed.drop()

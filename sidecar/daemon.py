@@ -37,7 +37,9 @@ from sidecar.logs import logging_to
 from sidecar.places import POINTER
 from sidecar.probing import Prober
 from sidecar.scheduler import Scheduler
-from sidecar.sessions.exporting import Exports, export_job
+from sidecar.sessions.conversations import Conversations
+from sidecar.sessions.exporting import Exports, export_job, transcripts_dir
+from sidecar.sessions.following import Following, watched
 from sidecar.state import StateLock, private_folder, runtime_folder
 from sidecar.watching import Watching
 from sidecar.worker.process import Worker
@@ -164,7 +166,8 @@ class Daemon:
         self._scheduler.every(SWEEP_INTERVAL_S, "orphans.sweep", self._sweep)
         self._scheduler.start()
         watching = self._watching()
-        background = [asyncio.create_task(self._boot(on_ready, watching)), asyncio.create_task(watching.run())]
+        work = [self._boot(on_ready, watching), watching.run(), self._follow()]
+        background = [asyncio.create_task(each) for each in work]
         try:
             self._write_pointers()
             await self._stopping.wait()
@@ -224,6 +227,7 @@ class Daemon:
             engines=self._synced(settings, engines),
             notices=notices,
             exports=Exports(settings, job, self._worker.export) if job else None,
+            conversations=Conversations(settings.id, job, self._settings.visibility, self._pool) if job else None,
             on_synced=engines.on_synced,
             configured={"builtin": {"embedding": engines.embedding.to_json()}} if engines.embedding else None,
             environment=engines.qmd_environment,
@@ -285,6 +289,25 @@ class Daemon:
                 agent.watched(notice)
 
         return Watching(corpora, lambda agent_id, paths: agents[agent_id].changed(paths), explain)
+
+    async def _follow(self) -> None:
+        """Watch the transcripts of every agent that remembers conversations, and have enough of them exported."""
+        following = {agent.id: followed for agent in self._fleet if (followed := self._following(agent)) is not None}
+        if not following:
+            return
+        corpora = {agent_id: watched(agent_id, each.folder) for agent_id, each in following.items()}
+        try:
+            await Watching(corpora, lambda agent_id, names: following[agent_id].heard(names)).run()
+        finally:
+            for each in following.values():
+                each.close()
+
+    def _following(self, agent: Agent) -> Following | None:
+        sync = agent.settings.search.sync
+        if not (agent.enabled and sync.watch and agent.conversations):
+            return None
+        folder = transcripts_dir(self._settings, agent.settings)
+        return Following(folder, agent.conversations, sync.sessions, agent.conversations_grew, self._files)
 
     def _write_pointers(self) -> None:
         """Tell clients of this user where we are: in the shared runtime folder, and in our own state folder."""

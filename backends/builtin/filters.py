@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import orjson
 
 from backends.base import Query, Source
 from backends.builtin.reader import Lease
@@ -20,12 +21,15 @@ class Filter:
 
     @classmethod
     def of(cls, query: Query) -> Filter:
-        """The sources and days that a query names."""
+        """The sources, sessions and days that a query names."""
         conditions: list[str] = []
         values: list[str] = []
         if query.sources != frozenset(Source):
-            conditions.append(f"chunks.source IN ({','.join('?' * len(query.sources))})")
+            conditions.append(f"files.source IN ({','.join('?' * len(query.sources))})")
             values += sorted(query.sources)
+        if query.sessions is not None and Source.SESSIONS in query.sources:
+            conditions.append("(files.source <> ? OR files.relative IN (SELECT value FROM json_each(?)))")
+            values += [Source.SESSIONS, orjson.dumps([*query.sessions]).decode()]
         for operator, day in ((">=", query.after), ("<=", query.before)):
             if day is not None:
                 conditions.append(f"files.day {operator} ?")
@@ -44,4 +48,5 @@ class Filter:
         return np.fromiter((number for (number,) in rows), dtype=np.int64)
 
     def _numbers(self) -> str:
-        return f"SELECT chunks.number FROM chunks JOIN files USING (path) WHERE {self.condition}"  # noqa: S608
+        # Files first, and of the chunks their index alone: a row of theirs holds a text and a vector.
+        return f"SELECT chunks.number FROM files CROSS JOIN chunks USING (path) WHERE {self.condition}"  # noqa: S608

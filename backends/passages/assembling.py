@@ -60,7 +60,9 @@ def assemble(
     """
     by_file: dict[str, list[Candidate]] = {}
     for candidate in candidates:
-        by_file.setdefault(candidate.located.path, []).append(candidate)
+        # Of conversations that are not shown not even a count leaves: it would tell what others talk about.
+        if query.shows(candidate.located.root.kind, candidate.located.relative):
+            by_file.setdefault(candidate.located.path, []).append(candidate)
     left_out: Counter[str] = Counter()
     groups = [group for group in by_file.values() if _wanted(group[0].located, query, left_out)]
     media = [group[0] for group in groups if group[0].located.root.media]

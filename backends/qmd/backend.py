@@ -24,6 +24,7 @@ from backends.corpus import Corpus, Located
 from backends.passages import Assembled, Candidate, assemble
 from backends.qmd.asking import Ask, Asking, Found
 from backends.qmd.days import files_of
+from backends.qmd.displaced import displaced
 from backends.qmd.home import QmdHome, QmdOptions
 from backends.qmd.install import Install
 from backends.qmd.locating import Places, locate
@@ -193,6 +194,7 @@ class QmdBackend:
         words = query.mode is not Mode.VSEARCH
         candidates = [each for row, located in places.found for each in _candidates(row, located, found, words=words)]
         candidates += [Candidate(located=located) for located in files_of(self._corpus, query)]
+        candidates += [Candidate(located=located) for located in displaced(self._corpus, query, places)]
         return assemble(candidates, query, statistics, self._options.ranking), places
 
     def _held(self) -> tuple[Notice, ...]:

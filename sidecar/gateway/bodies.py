@@ -40,7 +40,7 @@ class Body(BaseModel):
 
 
 class Caller(Body):
-    """Facts about the caller, kept for the log."""
+    """Facts about the caller, kept for the log; `sandboxed` also narrows which conversations are seen."""
 
     sandboxed: bool | None = None
     owner: bool | None = None
@@ -84,7 +84,20 @@ class Reader(Body):
     """The session for which a sub-agent works; its own key does not say who may read."""
 
 
-class SearchBody(Reader):
+class ConversationReader(Reader):
+    """Who wants to see memory that conversations are part of."""
+
+    visible_sessions: Annotated[list[SessionKeyText], Field(max_length=10_000)] | None = None
+    """The sessions whose conversations the caller may see, beside its own and those that it started."""
+    caller: Caller | None = None
+
+    @property
+    def is_sandboxed(self) -> bool:
+        """Whether the caller is said to run in a sandbox."""
+        return bool(self.caller and self.caller.sandboxed)
+
+
+class SearchBody(ConversationReader):
     """`POST /v1/agents/{id}/memory_search`."""
 
     query: Annotated[str, Field(json_schema_extra={"pattern": NOT_BLANK})]
@@ -93,9 +106,6 @@ class SearchBody(Reader):
     """The configured number where left out."""
     min_score: Annotated[float, Field(ge=0, le=1)] | None = None
     """The least relevance of a result; the configured one where left out."""
-    visible_sessions: Annotated[list[SessionKeyText], Field(max_length=10_000)] | None = None
-    """The sessions whose conversations the caller may see."""
-    caller: Caller | None = None
     corpus: Literal["all", "memory", "sessions"] = "all"
     """Which part of memory to search."""
     mode: Literal["search", "vsearch", "query"] | None = None
@@ -125,7 +135,7 @@ class SearchBody(Reader):
         return value
 
 
-class GetBody(Reader):
+class GetBody(ConversationReader):
     """`POST /v1/agents/{id}/memory_get`."""
 
     path: Annotated[str, Field(min_length=1, max_length=4096)]

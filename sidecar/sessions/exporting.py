@@ -1,4 +1,4 @@
-"""Conversations into memory: which transcripts an agent has, where they are exported to, and who may see them."""
+"""Conversations into memory: which transcripts an agent has, and where they are exported to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 
 from backends.base import Notice
 from exporter import ExportJob
-from scope import Decision
 from sidecar.config import AgentSettings, Settings, sessions_dir, sessions_enabled
 from sidecar.config.variables import expand
 
@@ -105,11 +104,3 @@ def transcripts_dir(settings: Settings, agent: AgentSettings) -> Path:
     folder = path.parent if path.suffix == ".json" else path
     shared = AGENT_ID not in configured and len(settings.agents) > 1
     return folder / agent.folder if shared else folder
-
-
-def sessions_visible(settings: Settings, decision: Decision) -> bool:
-    """Whether this caller may see conversations other than its own.
-
-    Which session a passage comes from is not known to a search, so `self` and `tree` show none.
-    """
-    return settings.visibility in {"agent", "all"} or decision.kind == "cli"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from scope import Decision, decide
 from sidecar.agents import Agent
+from sidecar.sessions.visibility import Asker, Visible
 
 log = logging.getLogger(__name__)
 
@@ -18,8 +20,8 @@ def admit(agent: Agent, session_key: str | None, parent_session_key: str | None,
     """Whether a session may see an agent's memory.
 
     To be asked before anything else of the agent is looked at, so that a denial neither tells nor takes more where
-    there is more. It is logged, since it tells an operator why a chat gets nothing; `Denials` says how often. So is
-    the operator, whom no rule can keep out.
+    there is more. A denial is logged, since it tells an operator why a chat gets nothing; `Denials` says how often. So
+    is the operator, whom no rule can keep out.
     """
     decision = decide(agent.policy, agent_id=agent.id, session_key=session_key, parent_session_key=parent_session_key)
     if not decision.allowed:
@@ -27,6 +29,30 @@ def admit(agent: Agent, session_key: str | None, parent_session_key: str | None,
     elif decision.kind == "cli":
         log.info("operator at the command line", extra={"fields": {"agent": agent.id, "door": door}})
     return decision
+
+
+class _Claims(Protocol):
+    """What a request says of its session."""
+
+    @property
+    def session_key(self) -> str | None: ...
+    @property
+    def visible_sessions(self) -> Sequence[str]: ...
+    @property
+    def sandboxed(self) -> bool: ...
+
+
+async def conversations_for(agent: Agent, request: _Claims, decision: Decision) -> Visible:
+    """Which of an agent's conversations a session that was admitted may see, at every door the same."""
+    if agent.conversations is None:
+        return Visible(paths=frozenset())
+    asker = Asker(
+        session_key=request.session_key,
+        operator=decision.kind == "cli",
+        sandboxed=request.sandboxed,
+        named=request.visible_sessions,
+    )
+    return await agent.conversations.visible_to(asker)
 
 
 def _warn(agent: Agent, decision: Decision, door: str) -> None:

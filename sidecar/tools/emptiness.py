@@ -7,16 +7,12 @@ from datetime import date
 
 from backends.base import Answer, Notice, Query
 from sidecar.agents import Agent
+from sidecar.sessions.visibility import Visible
 
 _NO_SESSIONS = Notice(
     "sessions_off",
     "conversations are not part of this agent's memory",
     "set memory.qmd.sessions.enabled to true, or search another corpus",
-)
-_HIDDEN = Notice(
-    "sessions_hidden",
-    "conversations were left out: this session may not see them",
-    'set tools.sessions.visibility to "agent"',
 )
 _NO_NOTES = Notice(
     "no_notes",
@@ -25,20 +21,30 @@ _NO_NOTES = Notice(
 )
 
 
-def why_nothing(agent: Agent, query: Query, answer: Answer, *, corpus: str, sessions: bool) -> Iterator[Notice]:
-    """The reasons for an answer without hits; none where there are some. `sessions`: the caller may see them."""
+def why_nothing(agent: Agent, query: Query, answer: Answer, *, corpus: str, seen: Visible) -> Iterator[Notice]:
+    """The reasons for an answer without hits, and what was not searched for one with fewer than were wanted.
+
+    `seen` are the conversations that the caller may see.
+    """
+    if seen.hidden and len(answer.hits) < query.max_results:
+        yield _hidden(seen)
     if answer.hits:
         return
     if corpus == "sessions" and not agent.has_sessions:
         yield _NO_SESSIONS
-    if corpus != "memory" and agent.has_sessions and not sessions:
-        yield _HIDDEN
     if query.after or query.before:
         yield Notice("date_range", f"only {_days(query.after, query.before)} was searched", "widen after and before")
     if answer.pending is None and agent.search.status().documents == 0:
         yield _NO_NOTES
     if answer.below_min_score:
         yield _irrelevant(answer.below_min_score, query.min_score)
+
+
+def _hidden(seen: Visible) -> Notice:
+    # Of all, not of those that hold the words: that would tell a session what others talk about.
+    message = f"{seen.hidden} conversations were not searched: this session sees those of visibility {seen.rule}"
+    action = "let the gateway name them in visibleSessions, or set tools.sessions.visibility to agent"
+    return Notice("sessions_hidden", message, action)
 
 
 def _days(after: date | None, before: date | None) -> str:

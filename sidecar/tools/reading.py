@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from backends.corpus import Corpus, Kind, Located
+from backends.corpus import Kind, Located
 from backends.media import type_of
+from scope import Decision
 from sidecar.agents import Agent
-from sidecar.config import Settings
-from sidecar.sessions.exporting import sessions_visible
-from sidecar.tools.admission import admit, denied_json
+from sidecar.tools.admission import admit, conversations_for, denied_json
 from sidecar.tools.passage import Passage, passage
 from sidecar.tools.paths import PathNotAllowedError, locate, opened
 
@@ -35,6 +34,8 @@ class ReadRequest:
     column: int | None = None
     session_key: str | None = None
     parent_session_key: str | None = None
+    visible_sessions: Sequence[str] = ()
+    sandboxed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class _Place:
     column: int
 
 
-async def get(agent: Agent, request: ReadRequest, settings: Settings, pool: Executor) -> dict[str, Any]:
+async def get(agent: Agent, request: ReadRequest, pool: Executor) -> dict[str, Any]:
     """Answer one read; of an image or a recording with its media type alone.
 
     Who is denied is told so before the disk is looked at. Raises `PathNotAllowedError`, `TimeoutError`, and `OSError`
@@ -59,20 +60,26 @@ async def get(agent: Agent, request: ReadRequest, settings: Settings, pool: Exec
     if not agent.enabled:
         error = "memory search is disabled for this agent"
         return {"path": request.path, "text": "", "disabled": True, "error": error}
-    sessions = sessions_visible(settings, decision)
-    answer = partial(_answer, agent.corpus, _place(request), sessions=sessions)
+    place, loop = _place(request), asyncio.get_running_loop()
     async with asyncio.timeout(TIMEOUT_S):
-        return await asyncio.get_running_loop().run_in_executor(pool, answer)
+        located = await loop.run_in_executor(pool, lambda: locate(agent.corpus, place.path))
+        await _require_visible(agent, request, decision, located)
+        return await loop.run_in_executor(pool, lambda: _answer(located, place))
 
 
-def _answer(corpus: Corpus, place: _Place, *, sessions: bool) -> dict[str, Any]:
-    located = locate(corpus, place.path)
-    if located.root.kind is Kind.SESSION and not sessions:
-        raise PathNotAllowedError
+def _answer(located: Located, place: _Place) -> dict[str, Any]:
     if located.root.media:
         return medium(located)
     found = read(located, start=place.start, lines=place.lines, column=place.column)
     return {"path": located.path, "text": ""} if found is None else _found_json(located.path, place.start, found)
+
+
+async def _require_visible(agent: Agent, request: ReadRequest, decision: Decision, located: Located) -> None:
+    """Raise `PathNotAllowedError` for a conversation that a search by the same caller would not show."""
+    if located.root.kind is not Kind.SESSION:
+        return
+    if not (await conversations_for(agent, request, decision)).shows(located.relative):
+        raise PathNotAllowedError
 
 
 def medium(located: Located) -> dict[str, Any]:

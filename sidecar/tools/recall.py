@@ -9,17 +9,18 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any, Literal
 
 from backends.base import Answer, BackendError, Mode, Notice, Query, Source
+from scope import Decision
 from sidecar.agents import Agent
 from sidecar.config import Memory, Settings
-from sidecar.sessions.exporting import sessions_visible
+from sidecar.sessions.visibility import Visible
 from sidecar.tools import refusals
-from sidecar.tools.admission import admit
+from sidecar.tools.admission import admit, conversations_for
 from sidecar.tools.citations import cites
 from sidecar.tools.emptiness import why_nothing
 from sidecar.tools.limits import snippet_chars
@@ -41,11 +42,16 @@ SOURCES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
-    """What a caller asks; None means the configured value."""
+    """What a caller asks; None means the configured value.
+
+    `visible_sessions` are keys of sessions that it may see besides its own; `sandboxed` narrows what it sees.
+    """
 
     text: str
     session_key: str | None = None
     parent_session_key: str | None = None
+    visible_sessions: Sequence[str] = ()
+    sandboxed: bool = False
     max_results: int | None = None
     min_score: float | None = None
     corpus: Literal["all", "memory", "sessions"] = "all"
@@ -65,9 +71,10 @@ async def search(agent: Agent, request: SearchRequest, settings: Settings) -> di
         return refusals.denied(memory, decision)
     if not agent.enabled:
         return refusals.disabled(memory, agent.settings.off_by)
-    cite, sessions = cites(memory, decision), sessions_visible(settings, decision)
+    cite = cites(memory, decision)
     query, notices = _query(agent, request, memory, cite=cite)
-    query = replace(query, sources=_sources(agent, request, visible=sessions))
+    seen = await _seen(agent, request, decision)
+    query = replace(query, sources=_sources(agent, request, seen), sessions=seen.paths)
     try:
         answer = await _asked(agent, query)
     except BackendError as error:
@@ -75,9 +82,31 @@ async def search(agent: Agent, request: SearchRequest, settings: Settings) -> di
         # An index that is lost comes back by a sync, and nobody else may ask for one.
         agent.refresh("failed search")
         return refusals.unavailable(memory, error, agent.embedded_by)
-    why = why_nothing(agent, query, answer, corpus=request.corpus, sessions=sessions)
+    why = why_nothing(agent, query, answer, corpus=request.corpus, seen=seen)
     told = (*notices, *_without_vectors(query, answer), *why)
-    return reply(answer, memory, cite=cite, notices=told, provider=agent.embedded_by)
+    said = reply(answer, memory, cite=cite, notices=told, provider=agent.embedded_by)
+    await _cite_conversations(agent, said["results"], answer, with_key=decision.kind == "cli")
+    return said
+
+
+async def _seen(agent: Agent, request: SearchRequest, decision: Decision) -> Visible:
+    """The conversations that may be searched; looked at only where they are asked for."""
+    if request.corpus == "memory" or not agent.has_sessions:
+        return Visible(paths=None)
+    return await conversations_for(agent, request, decision)
+
+
+async def _cite_conversations(
+    agent: Agent, results: Sequence[dict[str, Any]], answer: Answer, *, with_key: bool
+) -> None:
+    """Say of every result that is of a conversation which one, when, and where in the transcript."""
+    if agent.conversations is None:
+        return
+    shown = answer.hits[: len(results)]
+    cited = await agent.conversations.cited(shown, agent.corpus, with_key=with_key)
+    for result, session in zip(results, cited, strict=True):
+        if session is not None:
+            result["session"] = session
 
 
 async def _asked(agent: Agent, query: Query) -> Answer:
@@ -121,9 +150,10 @@ def _query(agent: Agent, request: SearchRequest, memory: Memory, *, cite: bool) 
     return query, notices
 
 
-def _sources(agent: Agent, request: SearchRequest, *, visible: bool) -> frozenset[Source]:
+def _sources(agent: Agent, request: SearchRequest, seen: Visible) -> frozenset[Source]:
     """What may be searched. A restriction that restricts nothing is dropped: engines answer faster without one."""
-    allowed = SOURCES[request.corpus] if visible else SOURCES[request.corpus] - {Source.SESSIONS}
+    none = seen.paths is not None and not seen.paths
+    allowed = SOURCES[request.corpus] - {Source.SESSIONS} if none else SOURCES[request.corpus]
     return SOURCES["all"] if allowed == SOURCES["memory"] and not agent.has_sessions else allowed
 
 

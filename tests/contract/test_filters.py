@@ -7,6 +7,7 @@ from datetime import date
 import pytest
 
 from backends.base import Source
+from tests.contract.conftest import Make
 from tests.contract.desk import Desk
 from tests.contract.notes import CONVERSATIONS, DAYS
 
@@ -26,6 +27,34 @@ def test_without_a_filter_both_are_searched(archive: Desk) -> None:
     """Two hundred notes leave room for a conversation that answers better."""
     assert archive.best("which glider is in repair?").source is Source.SESSIONS
     assert archive.best("when was the glider meeting held?").source is Source.MEMORY
+
+
+def test_of_conversations_only_those_that_may_be_seen_are_found(archive: Desk) -> None:
+    """Notes are not concerned."""
+    seen = "s7.md"
+    assert {seen} < {*CONVERSATIONS}
+    found = archive.answer("glider number", sessions=frozenset({seen}), max_results=50).hits
+    assert {hit.relative for hit in found if hit.source is Source.SESSIONS} == {seen}
+    assert {hit.source for hit in archive.answer("glider", sessions=frozenset()).hits} == {Source.MEMORY}
+
+
+def test_hidden_conversations_push_no_visible_one_out(make: Make) -> None:
+    """A hundred answer better, and none of them takes a place."""
+    hidden = {f"h{n}.md": f"# Session h{n}\n\nUser: the zebracomet, zebracomet {n}\n" for n in range(120)}
+    seen = {"seen.md": "# Session seen\n\n" + "User: filler words of the day\n" * 40 + "User: a zebracomet came by\n"}
+    desk = make({"memory/2026-01-01.md": "A zebracomet was drawn.\n"}, hidden | seen)
+    answer = desk.answer("zebracomet", sessions=frozenset(seen), max_results=3)
+    assert sorted(hit.path for hit in answer.hits) == ["memory/2026-01-01.md", "qmd/sessions/seen.md"]
+    assert len(desk.answer("zebracomet", max_results=3).hits) == 3
+
+
+def test_a_third_of_the_places_is_for_notes_however_many_conversations_may_be_seen(make: Make) -> None:
+    """As many as there are."""
+    talk = {f"s{n}.md": f"# Session s{n}\n\nUser: the zebracomet, zebracomet {n}\n" for n in range(60)}
+    notes = {f"memory/n{n}.md": f"{'Filler of the day. ' * 20}\n\nA zebracomet was drawn, {n}.\n" for n in range(2)}
+    hits = make(notes, talk).answer("zebracomet", sessions=frozenset(talk)).hits
+    assert [hit.source for hit in hits].count(Source.MEMORY) == 2
+    assert len(hits) == 6
 
 
 def test_no_source_is_no_hit(archive: Desk) -> None:

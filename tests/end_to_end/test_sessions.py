@@ -24,11 +24,13 @@ def transcripts(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def daemon(tmp_path: Path, transcripts: Path) -> Iterator[Running]:
-    """A daemon with one agent that remembers its conversations."""
+    """A daemon with one agent that remembers its conversations, and follows none by itself."""
     (tmp_path / "workspace").mkdir()
     config = {
         "memory": {"backend": "builtin", "qmd": {"sessions": {"enabled": True}}},
-        "agents": {"defaults": {"workspace": str(tmp_path / "workspace")}},
+        "agents": {
+            "defaults": {"workspace": str(tmp_path / "workspace"), "memorySearch": {"sync": {"watch": False}}},
+        },
         "sidecar": {"transcripts": str(transcripts)},
         "tools": {"sessions": {"visibility": "agent"}},
     }

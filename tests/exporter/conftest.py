@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter import ExportJob, ExportReport, export_sessions
+from exporter import ExportJob, ExportReport, export_sessions, transcript_lines
 
 Line = dict[str, object] | str
 
@@ -44,6 +44,11 @@ class Place:
     def names(self) -> set[str]:
         """What stands in the export folder."""
         return {path.name for path in self.exports.iterdir()}
+
+    def line(self, first: int, last: int | None = None) -> int | None:
+        """The line of transcript `s1.jsonl` that these lines of its export begin with."""
+        passage = ("s1.jsonl", first, last or first)
+        return transcript_lines(Path(self.job.ledger), self.job.export_folder, [passage])[0]
 
     def read(self, name: str) -> str:
         """The text of an export."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter import ExportJob, export_name, export_sessions, transcript_line
+from exporter import ExportJob, export_name, export_sessions
 from exporter.job import MAX_LISTED
 from tests.exporter.conftest import Place, said
 
@@ -268,10 +268,9 @@ def test_an_export_line_leads_back_to_its_transcript(place: Place) -> None:
     place.write("s1.jsonl", [{"type": "session"}, said("user", "a"), "{bad", said("assistant", "b")])
     place.export()
     lines = place.read("s1.md").splitlines()
-    ledger, folder = Path(place.job.ledger), place.job.export_folder
-    back = {text: transcript_line(ledger, folder, "s1.jsonl", number) for number, text in enumerate(lines, start=1)}
+    back = {text: place.line(number) for number, text in enumerate(lines, start=1)}
     assert (back["User: a"], back["Assistant: b"], back["# Session s1"]) == (2, 4, None)
-    assert transcript_line(ledger, folder, "s1.jsonl", 999) is None
+    assert (place.line(999), place.line(1, 99), place.line(1, 2)) == (None, 2, None)
 
 
 def test_two_folders_share_a_ledger(place: Place, tmp_path: Path) -> None:
@@ -308,7 +307,7 @@ def test_only_the_rest_of_a_grown_transcript_is_read(place: Place) -> None:
     assert (report.written, report.turns, report.read_bytes) == (1, 65, len(added))
     text = place.read("s1.md")
     line = text.splitlines().index("User: word 99") + 1
-    assert transcript_line(Path(place.job.ledger), place.job.export_folder, "s1.jsonl", line) == 101
+    assert place.line(line) == 101
     Path(place.job.ledger).unlink()
     place.export()
     assert place.read("s1.md") == text
@@ -355,7 +354,7 @@ def test_a_last_line_without_its_end_is_not_read_twice(place: Place) -> None:
         file.write("\n" + json.dumps(said("user", "two")) + "\n")
     place.export()
     assert place.read("s1.md").endswith("User: one\nUser: two\n")
-    assert transcript_line(Path(place.job.ledger), place.job.export_folder, "s1.jsonl", 6) == 2
+    assert place.line(6) == 2
 
 
 def test_more_tool_traffic_leaves_an_export_alone(place: Place) -> None:

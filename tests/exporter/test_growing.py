@@ -9,7 +9,6 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter import transcript_line
 from tests.exporter.conftest import Place, said
 
 TEXTS = st.sampled_from(["hello", "two\nlines", "password: hunter2", "字" * 30, "word " * 200, "HEARTBEAT_OK", "🙂"])
@@ -56,6 +55,5 @@ def _grow(place: Place, raw: bytes) -> None:
 def _seen(place: Place) -> list[tuple[str, int | None]]:
     if not (place.exports / "s1.md").exists():
         return []
-    ledger, folder = Path(place.job.ledger), place.job.export_folder
     lines = place.read("s1.md").split("\n")
-    return [(line, transcript_line(ledger, folder, "s1.jsonl", number)) for number, line in enumerate(lines, start=1)]
+    return [(line, place.line(number)) for number, line in enumerate(lines, start=1)]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.markdown import MAX_PIECE_CHARS, Rendering, pieces
+from exporter.markdown import MAX_PIECE_CHARS, Rendering, day_said, pieces
 from exporter.transcript import Message
 
 
@@ -80,3 +80,22 @@ def test_a_character_of_several_code_points_is_not_torn(whole: str, before: str)
 
 def test_a_word_of_marks_alone_has_an_end() -> None:
     assert [len(piece) for piece in pieces("\u0301" * 1700)] == [800, 800, 100]
+
+
+@pytest.mark.parametrize(
+    ("first", "day"),
+    [(1, "2026-11-27"), (4, "2026-11-27"), (5, "2026-11-27"), (6, "2026-11-28"), (8, "2026-11-28"), (99, "2026-11-28")],
+)
+def test_a_turn_was_said_on_the_day_of_the_heading_above_it(first: int, day: str) -> None:
+    """Also when one looks from a line that is ours; words that look like a heading are none."""
+    messages = [
+        Message(2, "user", "## 2020-01-01", datetime(2026, 11, 27, 10, tzinfo=UTC)),
+        Message(3, "user", "later", datetime(2026, 11, 28, 10, tzinfo=UTC)),
+    ]
+    lines = list(Rendering("s1.jsonl", ZoneInfo("UTC")).lines(messages))
+    assert day_said(lines, first) == day
+
+
+def test_a_turn_without_a_time_was_said_on_no_known_day() -> None:
+    lines = list(Rendering("s1.jsonl", ZoneInfo("UTC")).lines([Message(2, "user", "hello", None)]))
+    assert day_said(lines, 1) == ""

@@ -1,14 +1,11 @@
-"""Whose conversations are exported, and who may see them."""
+"""Whose conversations are exported."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-import scope
 from sidecar.config import Settings, load
-from sidecar.sessions.exporting import export_job, sessions_visible, transcripts_dir
+from sidecar.sessions.exporting import export_job, transcripts_dir
 
 ON = "memory: {qmd: {sessions: {enabled: true}}}"
 
@@ -42,23 +39,3 @@ def test_agents_never_share_a_folder_of_transcripts(tmp_path: Path) -> None:
     assert {transcripts_dir(shared, agent) for agent in shared.agents.values()} == {Path("/t/a"), Path("/t/b")}
     named = settings(tmp_path, f"{{{ON}, {agents}, sidecar: {{transcripts: '/t/{{agentId}}/x'}}}}")
     assert {transcripts_dir(named, agent) for agent in named.agents.values()} == {Path("/t/a/x"), Path("/t/b/x")}
-
-
-@pytest.mark.parametrize(
-    ("visibility", "key", "visible"),
-    [
-        ("tree", "agent:main:main", False),
-        ("self", "agent:main:main", False),
-        ("agent", "agent:main:main", True),
-        ("all", "agent:main:main", True),
-        ("tree", "agent:main:cli:direct:search", True),
-    ],
-)
-def test_other_conversations_are_seen_only_where_the_configuration_says_so(
-    tmp_path: Path, visibility: str, key: str, *, visible: bool
-) -> None:
-    """Unsure means hidden."""
-    loaded = settings(tmp_path, f"{{{ON}, tools: {{sessions: {{visibility: '{visibility}'}}}}}}")
-    decision = scope.decide(loaded.policy, agent_id="main", session_key=key)
-    assert decision.allowed
-    assert sessions_visible(loaded, decision) is visible

@@ -26,7 +26,7 @@ from backends.base import (
     SyncRequest,
 )
 from backends.builtin import EmbeddingSpec, Estimate
-from backends.corpus import Corpus, Kind, Root
+from backends.corpus import Corpus, Kind
 from sidecar.agents import Agent
 from sidecar.config import Memory, load
 from sidecar.tools.admission import admit
@@ -328,17 +328,10 @@ def codes(reply: dict[str, Any]) -> list[str]:
     return [notice["code"] for notice in reply["notices"]]
 
 
-SESSIONS = Corpus(
-    "main", Path("/w"), (Root(name="sessions", kind=Kind.SESSION, path=Path("/s"), patterns=("**/*.md",), shown="s/"),)
-)
-
-
 @pytest.mark.parametrize(
     ("given", "asked", "code"),
     [
         (answer(), {"corpus": "sessions"}, "sessions_off"),
-        (answer(), {"corpus": "sessions", "corpus_of": SESSIONS}, "sessions_hidden"),
-        (answer(), {"corpus_of": SESSIONS}, "sessions_hidden"),
         (answer(), {"after": date(2026, 1, 1)}, "date_range"),
         (answer(), {"before": date(2026, 1, 1)}, "date_range"),
         (answer(below_min_score=3), {"min_score": 0.9}, "below_min_score"),

@@ -29,6 +29,8 @@ async def memory_search(daemon: DaemonView, request: Request) -> Response:
         text=body.query,
         session_key=body.session_key,
         parent_session_key=body.parent_session_key,
+        visible_sessions=body.visible_sessions or (),
+        sandboxed=body.is_sandboxed,
         max_results=body.max_results,
         min_score=body.min_score,
         corpus=body.corpus,
@@ -57,9 +59,11 @@ async def memory_get(daemon: DaemonView, request: Request) -> Response:
         column=body.column,
         session_key=body.session_key,
         parent_session_key=body.parent_session_key,
+        visible_sessions=body.visible_sessions or (),
+        sandboxed=body.is_sandboxed,
     )
     with request.state.places.taken(), _reading_errors():
-        reply = await reading.get(agent, asked, daemon.settings, daemon.files)
+        reply = await reading.get(agent, asked, daemon.files)
     return json_response(reply)
 
 

@@ -27,6 +27,15 @@ class Provenance(TypedDict):
     trusted: Annotated[bool, Field(description="False for text that did not come from the agent or its owner.")]
 
 
+class Conversation(TypedDict):
+    """The transcript that a passage was said in."""
+
+    id: Annotated[str, Field(description="The session's id, as the transcript is named.")]
+    date: NotRequired[Annotated[str, Field(description="The day, in the user's time zone.")]]
+    line: NotRequired[Annotated[int, Field(ge=1, description="The line of the transcript.")]]
+    key: NotRequired[Annotated[str, Field(description="The session's key; for the operator alone.")]]
+
+
 class Result(TypedDict):
     """One passage that answers, read back from its file."""
 
@@ -39,6 +48,7 @@ class Result(TypedDict):
     citation: NotRequired[Annotated[str, Field(description="`path#L3-L7`; `memory_get` takes it as it stands.")]]
     corpus: Source
     provenance: Provenance
+    session: NotRequired[Conversation]
     partial: NotRequired[Annotated[bool, Field(description="The best part of a line that is too long to be shown.")]]
     column: NotRequired[Annotated[Column, Field(description="Where that part begins, a code point counted from 1.")]]
     newer: NotRequired[Annotated[str, Field(description="The line of another result that says something newer.")]]
