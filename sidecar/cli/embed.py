@@ -10,14 +10,14 @@ import click
 
 from sidecar.cli.columns import Column, lines
 from sidecar.cli.exits import Exit, print_json, say, verb
-from sidecar.cli.options import connect, shared_options
+from sidecar.cli.options import connect, several_agents, shared_options
 from sidecar.cli.sync import WAIT_S, outcome, show
 from sidecar.cli.terminal import printable
 from sidecar.cli.words import notice_line
 
 
 @click.command()
-@click.argument("agents", metavar="[AGENT]...", nargs=-1)
+@several_agents
 @click.option("--estimate", is_flag=True, help="Only say what would be embedded, and by which provider.")
 @shared_options
 @verb

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from sidecar.cli.exits import Exit, print_json, say, verb
-from sidecar.cli.options import connect, shared_options
+from sidecar.cli.options import connect, several_agents, shared_options
 from sidecar.cli.sync import WAIT_S, outcome
 from sidecar.cli.terminal import printable
 from sidecar.cli.words import counted, notice_line
@@ -21,13 +21,13 @@ _REMARKS = {
     "expired": "beyond retention",
     "leftOut": "of jobs",
     "passedOver": "older",
-    "badLines": "bad lines",
+    "badLines": "unreadable lines",
     "failed": "failed",
 }
 
 
 @click.command()
-@click.argument("agents", metavar="[AGENT]...", nargs=-1)
+@several_agents
 @click.option("--dry-run", is_flag=True, help="Write nothing; name what would be written and removed.")
 @click.option("--diff", is_flag=True, help="Show what changes in the exports, redacted.")
 @click.option(

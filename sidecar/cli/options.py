@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -53,6 +54,19 @@ agent_option = click.option(
     metavar="AGENT",
     help="The agent; may be left out when there is one.",
 )
+
+
+def several_agents(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`[AGENT]...`, given to the verb as `agents`; `--agent`, which other verbs take, means the same here."""
+
+    @functools.wraps(function)
+    def merged(agents: tuple[str, ...], more_agents: tuple[str, ...], **options: Any) -> Any:
+        return function(agents=(*agents, *more_agents), **options)
+
+    option = click.option(
+        "--agent", "-a", "more_agents", metavar="AGENT", multiple=True, help="The same as an argument."
+    )
+    return click.argument("agents", metavar="[AGENT]...", nargs=-1)(option(merged))
 
 
 def connect(config: Path | None, state_dir: Path | None, socket: Path | None, *, timeout_s: float = 60.0) -> Client:

@@ -122,7 +122,8 @@ def _remedy(problem: Problem) -> str:
 
 def _fallen(agent: Mapping[str, Any]) -> Iterator[Problem]:
     """The first choice does not answer; the breaker knows when it is asked again."""
-    if fallen := agent.get("fallback"):
+    fallen = agent.get("fallback")
+    if fallen and not (fallen.get("reason") == "missing" and (agent.get("breaker") or {}).get("optional")):
         yield Problem(
             text=f"{agent.get('backend')} answers {words.fallback(fallen)}",
             remedy=REMEDIES.get(str(fallen.get("reason")), ""),

@@ -25,11 +25,13 @@ DEEP_S = 30.0
 
 @click.command()
 @click.argument("agent", required=False)
+@click.option("--agent", "-a", "named", metavar="AGENT", help="The same as the argument.")
 @click.option("--deep", is_flag=True, help="Also have the embedding provider make one vector, and say how it went.")
 @shared_options
 @verb
 def status(
     agent: str | None,
+    named: str | None,
     deep: bool,
     config: Path | None,
     state_dir: Path | None,
@@ -40,6 +42,7 @@ def status(
 
     With AGENT: everything about this one, its engines and its folders.
     """
+    agent = agent or named
     reply = connect(config, state_dir, socket, timeout_s=DEEP_S if deep else 10).status(agent, deep=deep)
     if as_json:
         print_json(reply)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from sidecar.cli.exits import Exit, print_json, say, verb
-from sidecar.cli.options import connect, shared_options
+from sidecar.cli.options import connect, several_agents, shared_options
 from sidecar.cli.terminal import printable
 from sidecar.cli.words import counted, notice_line
 
@@ -18,15 +18,13 @@ WAIT_S = 3600.0
 
 
 @click.command()
-@click.argument("agents", metavar="[AGENT]...", nargs=-1)
-@click.option("--agent", "-a", "more_agents", metavar="AGENT", multiple=True, help="The same as an argument.")
+@several_agents
 @click.option("--force", is_flag=True, help="Rebuild, even where nothing changed.")
 @click.option("--wait", is_flag=True, help="Return when it is done, and say what was done.")
 @shared_options
 @verb
 def sync(
     agents: tuple[str, ...],
-    more_agents: tuple[str, ...],
     force: bool,
     wait: bool,
     config: Path | None,
@@ -39,7 +37,7 @@ def sync(
     Of every agent when none is named. Without this verb it happens at the configured interval.
     """
     client = connect(config, state_dir, socket, timeout_s=WAIT_S if wait else 60)
-    chosen = (*agents, *more_agents) or [str(agent["id"]) for agent in client.agents()]
+    chosen = agents or [str(agent["id"]) for agent in client.agents()]
     replies: dict[str, dict[str, Any]] = {}
     for agent in chosen:
         replies[agent] = client.sync(agent, force=force, embed=True, wait=wait)

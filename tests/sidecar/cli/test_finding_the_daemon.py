@@ -97,14 +97,16 @@ def test_a_named_state_folder_means_its_own_daemon(run: Run, daemon: FakeDaemon,
 def test_without_a_runtime_folder_the_socket_is_in_the_state_folder(folder: Path) -> None:
     """As on macOS, where XDG_RUNTIME_DIR does not exist."""
     state = folder / ".local" / "state" / "qmd-sidecar"
-    assert sockets({"HOME": str(folder)}, config=None, state_dir=None, socket=None) == [state / "run" / "sidecar.sock"]
+    assert sockets({"HOME": str(folder), "TMPDIR": str(folder)}, config=None, state_dir=None, socket=None) == [
+        state / "run" / "sidecar.sock"
+    ]
 
 
 def test_the_state_folder_is_beside_an_openclaw_configuration(folder: Path) -> None:
     """With OpenClaw's file as the configuration, our state stays in a folder of our own beside it."""
     (folder / ".openclaw").mkdir()
     (folder / ".openclaw" / "openclaw.json").write_text("{}")
-    found = sockets({"HOME": str(folder)}, config=None, state_dir=None, socket=None)
+    found = sockets({"HOME": str(folder), "TMPDIR": str(folder)}, config=None, state_dir=None, socket=None)
     assert found == [folder / ".openclaw" / "qmd-sidecar" / "run" / "sidecar.sock"]
 
 

@@ -54,6 +54,9 @@ def test_a_qmd_that_was_only_wanted_if_present_may_be_missing() -> None:
     assert of_agent(agent(breaker=breaker, engines={"qmd": {"lastError": ERROR}})) == []
     broken = ERROR | {"code": "broken_install"}
     assert len(of_agent(agent(breaker=breaker, engines={"qmd": {"lastError": broken}}))) == 1
+    fallen = {"from": "qmd", "reason": "missing", "since": T}
+    assert of_agent(agent(breaker=breaker, fallback=fallen)) == []
+    assert len(of_agent(agent(breaker=breaker | {"optional": False}, fallback=fallen))) == 1
 
 
 def test_an_agent_that_nothing_answers_for_is_a_problem_even_without_an_error() -> None:
