@@ -26,12 +26,18 @@ class SessionStore:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._entries = _read(folder / STORE_NAME)
+        found = _read(folder / STORE_NAME)
+        self.exists = found is not None
+        self._entries = found or {}
         self._keys = {name: key for key, entry in self._entries.items() if (name := _transcript_name(entry))}
 
     def key_of(self, transcript: str) -> str:
         """The session key that a transcript file belongs to now; empty when no session names it."""
         return self._keys.get(transcript, "")
+
+    def transcripts_of(self, key: str) -> set[str]:
+        """The transcript file that a session key has now, if any."""
+        return {name for name, owner in self._keys.items() if owner == key}
 
     def is_chore(self, key: str) -> bool:
         """Whether a session is a cron run, a heartbeat, a sub-agent or a dream, or was started by one."""
@@ -49,11 +55,11 @@ class SessionStore:
         return False
 
 
-def _read(path: Path) -> Mapping[str, Mapping[str, Any]]:
+def _read(path: Path) -> Mapping[str, Mapping[str, Any]] | None:
     try:
         store = orjson.loads(path.read_bytes())
     except FileNotFoundError:
-        return {}
+        return None
     except (OSError, orjson.JSONDecodeError) as error:
         raise StoreUnreadableError(f"{STORE_NAME} cannot be read") from error
     if not isinstance(store, dict):
