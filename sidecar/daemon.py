@@ -38,6 +38,7 @@ from sidecar.places import POINTER
 from sidecar.probing import Prober
 from sidecar.scheduler import Scheduler
 from sidecar.sessions.exporting import Exports, export_job
+from sidecar.sessions.forgetting import Forgetting
 from sidecar.state import StateLock, private_folder, runtime_folder
 from sidecar.watching import Watching
 from sidecar.worker.process import Worker
@@ -193,6 +194,7 @@ class Daemon:
             state=self._state,
             worker_status=self._worker.status,
             prober=Prober(self._worker),
+            forgetting=Forgetting(self._settings, self._worker),
             stop=self._stopping.set,
         )
 

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 from starlette.requests import Request
 
@@ -164,6 +173,20 @@ class ExportBody(Body):
     dry_run: bool = False
     diff: bool = False
     since: Day | None = None
+
+
+class PurgeBody(Body):
+    """`POST /v1/agents/{id}/purge`: a session by its key or id, or what a pattern (RE2) matches; one of the two."""
+
+    session: Annotated[SessionKeyText, Field(min_length=1)] | None = None
+    pattern: Annotated[str, Field(min_length=1, max_length=10_000, repr=False)] | None = None
+    dry_run: bool = False
+
+    @model_validator(mode="after")
+    def _names_one(self) -> Self:
+        if (self.session is None) == (self.pattern is None):
+            raise ValueError("name either a session or a pattern")
+        return self
 
 
 AnyBody = TypeVar("AnyBody", bound=Body)

@@ -18,6 +18,7 @@ from sidecar.gateway.bodies import (
     FlushBody,
     FlushResultBody,
     GetBody,
+    PurgeBody,
     SearchBody,
     SessionStartBody,
     SyncBody,
@@ -58,6 +59,7 @@ OPERATIONS = (
     Operation("POST", "/v1/agents/{id}/sync", agents.sync, SyncBody),
     Operation("POST", "/v1/scope/explain", scope.explain, ExplainBody),
     Operation("POST", "/v1/agents/{id}/export", sessions.export, ExportBody),
+    Operation("POST", "/v1/agents/{id}/purge", sessions.purge, PurgeBody),
 )
 
 
