@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from backends.base import BackendError, SyncRequest
+from backends.base import BackendError, Failure, SyncRequest
 from backends.builtin import SecondProvider
 from backends.builtin.forgetting import discard_index
 from backends.builtin.successor import successor_of
@@ -94,7 +94,9 @@ class Forgetting:
         """Have exports and indexes follow, and remove indexes that no engine uses any more; what went wrong."""
         reports = await agent.sync(SyncRequest(reason="purge", embed=False, purge=True))
         await asyncio.to_thread(self._discard_unused, agent)
-        return [report for report in reports.values() if isinstance(report, BackendError)]
+        failures = (report for report in reports.values() if isinstance(report, BackendError))
+        # An engine that is not there keeps no index: what it had was removed.
+        return [failure for failure in failures if failure.failure is not Failure.MISSING]
 
     def _discard_unused(self, agent: Agent) -> None:
         first, second = agent.settings.index_path, second_index(agent.settings.index_path)

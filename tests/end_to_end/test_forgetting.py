@@ -122,6 +122,23 @@ def test_a_purged_session_is_nowhere(agents: Agents) -> None:
             purge(daemon, session="agent:main:nobody")
 
 
+def test_an_engine_that_is_not_there_keeps_nothing(tmp_path: Path) -> None:
+    """What it had is removed without it; the other agent's stays."""
+    agents = Agents(tmp_path, backend="auto")
+    indexes = [
+        tmp_path / "daemon" / "state" / "agents" / agent / "qmd" / "xdg-cache" / "qmd" / "index.sqlite"
+        for agent in agents.transcripts
+    ]
+    for index in indexes:
+        index.parent.mkdir(parents=True)
+        index.write_text(SECRET)
+    with agents.daemon() as daemon:
+        daemon.sync("main")
+        report = purge(daemon, pattern=SECRET)
+        assert report["done"], report
+        assert [index.exists() for index in indexes] == [False, True]
+
+
 def test_a_note_that_holds_it_is_named_and_left_alone(agents: Agents) -> None:
     """It is the user's; what the index has of it is told, too."""
     note = agents.root / "main" / "MEMORY.md"
