@@ -133,7 +133,8 @@ class _Run:
 
     def _judge(self, listing: Listing) -> set[str]:
         """Bury the transcripts that were deleted; the names of those that are gone without a proof of that."""
-        known = self._known.keys() | self._exported(listing)
+        known = self._exported(listing) | {name for name, entry in self._known.items() if entry.export_bytes}
+        known = {name for name in known if session_of(name) not in self._ledger.tombstones.sessions}
         gone = judge(known, listing, self._store)
         if gone.deleted:
             # A file that is renamed while its folder is listed can be missed: what is gone is gone twice.

@@ -77,6 +77,27 @@ def test_a_folder_that_is_suddenly_empty_proves_nothing(place: Place) -> None:
     assert place.export().unchanged == 1
 
 
+def test_a_purge_of_a_session_needs_no_proof_of_its_deletion(place: Place) -> None:
+    """An export that is kept because its transcript is missing goes, too."""
+    path = place.write("s1.jsonl", [said("user", "hello")])
+    place.export()
+    path.unlink()
+    assert place.export().removed == 0
+    assert bury(place.job, session="s1").sessions == 1
+    report = place.export()
+    assert (report.removed, report.failures, place.names()) == (1, [], set())
+
+
+def test_a_missing_transcript_that_had_no_export_is_not_missed(place: Place) -> None:
+    """Such as one of a job that the gateway has tidied up."""
+    path = place.write("s1.jsonl", [said("user", "hello")])
+    place.write("s2.jsonl", [said("user", "hello")])
+    stored(place, '{"agent:main:cron:1": {"sessionId": "s1"}}')
+    place.export()
+    path.unlink()
+    assert place.export().failures == []
+
+
 def test_a_reset_session_is_not_deleted(place: Place) -> None:
     """Its archive may take the old name again."""
     path = place.write("s1.jsonl", [said("user", "hello")])

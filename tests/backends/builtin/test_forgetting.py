@@ -151,6 +151,7 @@ def test_what_a_provider_made_of_a_deleted_text_is_dropped(semantic: Desk, monke
     talk.sync()
     assert len(provider.submitted[0]) == 6
     (talk.folder / "s0.md").unlink()
+    talk.sync()
     provider.done = True
     talk.sync()
     assert talk.cached() == 5
