@@ -35,10 +35,6 @@ class SessionStore:
         """The session key that a transcript file belongs to now; empty when no session names it."""
         return self._keys.get(transcript, "")
 
-    def transcripts_of(self, key: str) -> set[str]:
-        """The transcript file that a session key has now, if any."""
-        return {name for name, owner in self._keys.items() if owner == key}
-
     def is_chore(self, key: str) -> bool:
         """Whether a session is a cron run, a heartbeat, a sub-agent or a dream, or was started by one."""
         seen: set[str] = set()
