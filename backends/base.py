@@ -178,11 +178,15 @@ class BackendError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncRequest:
-    """Bring an index up to date. `force` rebuilds what can be rebuilt; `embed` also computes missing vectors."""
+    """Bring an index up to date. `force` rebuilds what can be rebuilt; `embed` also computes missing vectors.
+
+    `purge` leaves nothing behind of what is gone: no cached vector, no free page, no set-aside copy, no log.
+    """
 
     reason: str
     force: bool = False
     embed: bool = True
+    purge: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,6 @@ repeats at most one step. What was not read this time keeps its old export; of w
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -15,15 +14,25 @@ from zoneinfo import ZoneInfo
 
 import apsw
 
+from exporter.deletion import judge
 from exporter.difference import Difference
 from exporter.folder import ExportFolder, ForeignFileError
 from exporter.job import Change, ExportJob, ExportReport, Failure
 from exporter.ledger import Entry, Ledger, Stopped
 from exporter.markdown import Rendering
 from exporter.redact import Redactor
-from exporter.sanitize import collapse, sanitize
 from exporter.session_store import SessionStore, StoreUnreadableError
-from exporter.transcript import Bookmark, Message, Transcript, TranscriptFile, find_transcripts, open_transcript
+from exporter.transcript import (
+    Bookmark,
+    Listing,
+    Message,
+    Transcript,
+    TranscriptFile,
+    find_transcripts,
+    open_transcript,
+    session_of,
+)
+from exporter.wording import Wording
 
 _DAY_NS: Final = 86_400 * 10**9
 # Raised when reading, sanitizing or rendering changes, so that old exports are made anew.
@@ -38,7 +47,7 @@ def export_sessions(job: ExportJob, alive: Callable[[], None] = lambda: None) ->
     """
     redactor = Redactor(job.redact_patterns, job.redact_allow)
     try:
-        files = find_transcripts(Path(job.transcripts))
+        listing = find_transcripts(Path(job.transcripts))
         store = SessionStore(Path(job.transcripts))
     except StoreUnreadableError as error:
         return _failed("session_store_unreadable", str(error))
@@ -50,7 +59,7 @@ def export_sessions(job: ExportJob, alive: Callable[[], None] = lambda: None) ->
             ExportFolder(Path(job.export_folder), dry=job.dry_run) as folder,
             Ledger(Path(job.ledger), job.export_folder) as ledger,
         ):
-            return _Run(job, redactor, folder, ledger, store, alive).over(files)
+            return _Run(job, redactor, folder, ledger, store, alive).over(listing)
     except OSError as error:
         return _failed("export_folder_unusable", _reason(error))
     except apsw.Error as error:
@@ -105,7 +114,10 @@ class _Run:
         self._known = ledger.entries()
         self._report = ExportReport()
 
-    def over(self, files: Sequence[TranscriptFile]) -> ExportReport:
+    def over(self, listing: Listing) -> ExportReport:
+        held = {file.name for file in listing.files if file.session_id in self._ledger.tombstones.sessions}
+        files = [file for file in listing.files if file.name not in held]
+        self._report.forgotten = len(held)
         recent = [file for file in files if file.mtime_ns >= self._oldest_ns]
         chores = {file.name: key for file in recent if self._store.is_chore(key := self._key_of(file))}
         kept = [file for file in recent if file.name not in chores]
@@ -116,12 +128,41 @@ class _Run:
         self._folder.remove_leftovers()
         for file in wanted:
             self._bring_up_to_date(file)
-        self._remove_all_but({file.name for file in kept})
+        unproven = self._judge(listing)
+        self._remove_all_but({file.name for file in kept} | unproven)
         if not self._job.dry_run:
-            self._remember(chores, {file.name for file in recent})
+            self._remember(chores, {file.name for file in recent} | unproven)
             self._remember_owners(kept)
         self._report.has_looked_at(len(wanted))
         return self._report
+
+    def _judge(self, listing: Listing) -> set[str]:
+        """Bury the transcripts that were deleted; the names of those that are gone without a proof of that."""
+        known = self._exported(listing) | {name for name, entry in self._known.items() if entry.export_bytes}
+        known = {name for name in known if session_of(name) not in self._ledger.tombstones.sessions}
+        gone = judge(known, listing, self._store)
+        if gone.deleted:
+            # A file that is renamed while its folder is listed can be missed: what is gone is gone twice.
+            listing = find_transcripts(self._source)
+            gone = judge(known, listing, self._store)
+        for failure in gone.failures:
+            self._report.has_failed(failure)
+        if not self._job.dry_run:
+            self._bury(listing, gone.deleted)
+        return gone.kept
+
+    def _bury(self, listing: Listing, deleted: Set[str]) -> None:
+        """Bury what was deleted. A session of which an archive is left was not: its transcript got another name."""
+        keys = {session_of(name): entry.session_key for name, entry in self._known.items()}
+        sessions = listing.deleted | {session_of(name) for name in deleted}
+        for session_id in sessions - {file.session_id for file in listing.files} - self._ledger.tombstones.sessions:
+            self._ledger.tombstones.bury(session_id, keys.get(session_id, ""))
+
+    def _exported(self, listing: Listing) -> set[str]:
+        """The transcripts that have an export and are not listed, whatever the ledger knows of them."""
+        strays = self._folder.names() - {export_name(file.name) for file in listing.files}
+        owners = (self._folder.owner(name) for name in strays if name.endswith(".md"))
+        return {owner for owner in owners if owner}
 
     def _bring_up_to_date(self, file: TranscriptFile) -> None:
         if self._is_current(file):
@@ -214,14 +255,14 @@ class _Run:
 
     def _write(self, file: TranscriptFile, rendering: Rendering, transcript: Transcript, keep: int) -> int:
         """Write what the transcript has to add behind the first `keep` bytes of its export; the export's size."""
-        name, found, before = export_name(file.name), Counter[str](), rendering.turns
-        lines: Iterable[str] = rendering.lines(self._conversation(transcript, found))
+        name, wording, before = export_name(file.name), Wording(self._redactor), rendering.turns
+        lines: Iterable[str] = rendering.lines(self._conversation(transcript, wording))
         difference = self._difference(name, len(rendering.line_map)) if self._job.diff else None
         size = self._folder.write(name, file.name, difference.watched(lines) if difference else lines, keep=keep)
-        self._report.has_redacted(found)
+        self._report.has_redacted(wording.found)
         self._report.turns += (turns := rendering.turns - before)
         if turns:
-            self._report.has_changed(Change(file.name, "write", turns, found.total()))
+            self._report.has_changed(Change(file.name, "write", turns, wording.found.total()))
             self._show(name, difference)
         elif size:
             self._report.unchanged += 1
@@ -229,21 +270,11 @@ class _Run:
             self._remove(name, file.name)
         return size
 
-    def _conversation(self, transcript: Transcript, found: Counter[str]) -> Iterator[Message]:
+    def _conversation(self, transcript: Transcript, wording: Wording) -> Iterator[Message]:
         for message in transcript.messages():
             self._alive()
-            # Once with its line breaks, for keys in blocks, and once as it is written, for values behind a line break.
-            text = self._without_secrets(sanitize(message.role, message.text), found)
-            line = collapse(text)
-            if line != text:
-                line = self._without_secrets(line, found)
-            if line:
+            if not self._ledger.tombstones.hold_turn(message.text) and (line := wording.line(message)):
                 yield Message(message.line, message.role, line, message.at)
-
-    def _without_secrets(self, text: str, found: Counter[str]) -> str:
-        redacted = self._redactor.redact(text)
-        found.update(redacted.counts)
-        return redacted.text
 
     def _difference(self, name: str, same: int) -> Difference:
         return Difference(iter(()) if same else self._folder.lines(name), same=same)

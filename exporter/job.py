@@ -66,7 +66,8 @@ class ExportReport:
 
     `redacted` counts secrets by kind. `empty` are transcripts without a turn, also those that were not read this
     time; `mostly_empty` says that they are suspiciously many. `left_out` are those of cron runs, heartbeats and
-    sub-agents, `expired` those beyond retention, `passed_over` those that were last written too long ago to be asked
+    sub-agents, `forgotten` those of deleted and purged sessions that are there (again), `expired` those
+    beyond retention, `passed_over` those that were last written too long ago to be asked
     for. `turns`, `bad_lines` and `read_bytes` are of what was read this time. `diff_cut` says that `diff` is not all.
     """
 
@@ -77,6 +78,7 @@ class ExportReport:
     removed: int = 0
     expired: int = 0
     left_out: int = 0
+    forgotten: int = 0
     passed_over: int = 0
     turns: int = 0
     bad_lines: int = 0

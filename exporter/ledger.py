@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import zlib
 from array import array
-from collections.abc import Set
+from collections.abc import Collection, Iterable, Set
 from dataclasses import astuple, dataclass
 from datetime import date
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Final, Self
 
 import apsw
 
+from exporter.tombstones import Tombstones
 from exporter.transcript import Bookmark
 
 _BUSY_TIMEOUT_MS: Final = 5000
@@ -61,7 +62,7 @@ class Stopped:
 
 
 class Ledger:
-    """The entries of one export folder. The database may be shared: these three tables are ours. Raises apsw.Error."""
+    """The entries of one export folder, and the tombstones. The database may be shared. Raises apsw.Error."""
 
     def __init__(self, path: Path, folder: str) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -71,7 +72,10 @@ class Ledger:
         self._database = apsw.Connection(str(path))
         self._database.set_busy_timeout(_BUSY_TIMEOUT_MS)
         self._database.execute("PRAGMA journal_mode = WAL")
+        # What was forgotten must not stay readable in pages that are free.
+        self._database.execute("PRAGMA secure_delete = ON").fetchall()
         self._database.execute(_SCHEMA)
+        self.tombstones = Tombstones(self._database)
 
     def __enter__(self) -> Self:
         return self
@@ -138,6 +142,22 @@ class Ledger:
         """Drop an entry whose transcript is gone."""
         with self._database:
             self._database.execute("DELETE FROM exported_session WHERE folder = ? AND name = ?", (self._folder, name))
+            self._forget_bookmark(name)
+
+    def forget_session(self, session_id: str, session_key: str, names: Iterable[str]) -> None:
+        """Drop the entries of a session, and bury it, at once."""
+        with self._database:
+            self.tombstones.bury(session_id, session_key)
+            for name in names:
+                self.forget(name)
+
+    def forget_turns(self, name: str, digests: Collection[bytes]) -> None:
+        """Bury some turns of a transcript, and have its export made anew, at once. Whose it is stays known."""
+        with self._database:
+            self.tombstones.bury_turns(digests)
+            self._database.execute(
+                "UPDATE exported_session SET recipe = '' WHERE folder = ? AND name = ?", (self._folder, name)
+            )
             self._forget_bookmark(name)
 
     def _forget_bookmark(self, name: str) -> None:

@@ -26,7 +26,9 @@ class SessionStore:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._entries = _read(folder / STORE_NAME)
+        found = _read(folder / STORE_NAME)
+        self.exists = found is not None
+        self._entries = found or {}
         self._keys = {name: key for key, entry in self._entries.items() if (name := _transcript_name(entry))}
 
     def key_of(self, transcript: str) -> str:
@@ -60,11 +62,11 @@ class SessionStore:
         return [parent for name in _PARENTS if isinstance(parent := entry.get(name), str)]
 
 
-def _read(path: Path) -> Mapping[str, Mapping[str, Any]]:
+def _read(path: Path) -> Mapping[str, Mapping[str, Any]] | None:
     try:
         store = orjson.loads(path.read_bytes())
     except FileNotFoundError:
-        return {}
+        return None
     except (OSError, orjson.JSONDecodeError) as error:
         raise StoreUnreadableError(f"{STORE_NAME} cannot be read") from error
     if not isinstance(store, dict):

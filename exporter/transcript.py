@@ -54,17 +54,32 @@ class Message:
     at: datetime | None
 
 
-def find_transcripts(folder: Path) -> list[TranscriptFile]:
-    """The transcripts of a folder, by name. Raises OSError when the folder cannot be listed.
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The transcripts of a folder that count, by name, and the ids of the sessions that were archived as deleted."""
+
+    files: tuple[TranscriptFile, ...]
+    deleted: frozenset[str]
+
+
+def find_transcripts(folder: Path) -> Listing:
+    """The transcripts of a folder. Raises OSError when the folder cannot be listed.
 
     Live sessions and reset archives count. A deleted session counts no more, in none of its files; backups,
     checkpoints, trajectories, links and everything that is no regular file never did.
     """
     with os.scandir(folder) as entries:
         names = {entry.name for entry in entries if entry.is_file(follow_symlinks=False)}
-    deleted = {match["session"] for name in names if (match := _ARCHIVE.fullmatch(name)) and match["why"] == "deleted"}
+    archives = (_ARCHIVE.fullmatch(name) for name in names)
+    deleted = frozenset(match["session"] for match in archives if match and match["why"] == "deleted")
     found = (_describe(folder, name) for name in sorted(names))
-    return [file for file in found if file is not None and file.session_id not in deleted]
+    return Listing(tuple(file for file in found if file and file.session_id not in deleted), deleted)
+
+
+def session_of(name: str) -> str:
+    """The session id in a transcript's name; empty for a name that is none."""
+    match = _PRIMARY.fullmatch(name) or _ARCHIVE.fullmatch(name)
+    return match["session"] if match else ""
 
 
 def is_transcript(name: str) -> bool:

@@ -111,7 +111,7 @@ class Agent:
         self._last: dict[str, LastSync] = {}
         self._good: dict[str, LastSync] = {}
         self._syncing: dict[str, asyncio.Task[SyncReport]] = {}
-        self._queued: dict[tuple[str, bool], asyncio.Task[SyncReport]] = {}
+        self._queued: dict[tuple[str, bool, bool], asyncio.Task[SyncReport]] = {}
         self._unindexed = {name: Unindexed() for name in engines}
         self._booting: frozenset[str] = frozenset()
         self._watch_notice: Notice | None = None
@@ -268,12 +268,12 @@ class Agent:
         """
         if name not in self._syncing:
             return await asyncio.shield(self._start(name, request))
-        key = (name, request.force)
+        key = (name, request.force, request.purge)
         if key not in self._queued:
             self._queued[key] = asyncio.create_task(self._after_running(key, request))
         return await asyncio.shield(self._queued[key])
 
-    async def _after_running(self, key: tuple[str, bool], request: SyncRequest) -> SyncReport:
+    async def _after_running(self, key: tuple[str, bool, bool], request: SyncRequest) -> SyncReport:
         while (running := self._syncing.get(key[0])) is not None:
             await asyncio.wait({running})
         del self._queued[key]

@@ -172,6 +172,10 @@ class Client:
         """Export an agent's conversations: `dryRun`, `diff`, `since`; a reply without `export` says why not."""
         return self.call("POST", f"{_agent(agent)}/export", body)
 
+    def purge(self, agent: str, **body: Any) -> dict[str, Any]:
+        """Have conversations forgotten: `session` or `pattern`, `dryRun`; a reply without `purge` says why not."""
+        return self.call("POST", f"{_agent(agent)}/purge", body)
+
     def shutdown(self) -> dict[str, Any]:
         """Ask the daemon to drain and stop; it answers before it does."""
         return self.call("POST", "/v1/shutdown", {})

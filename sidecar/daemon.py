@@ -40,6 +40,7 @@ from sidecar.scheduler import Scheduler
 from sidecar.sessions.conversations import Conversations
 from sidecar.sessions.exporting import Exports, export_job, transcripts_dir
 from sidecar.sessions.following import Following, watched
+from sidecar.sessions.forgetting import Forgetting
 from sidecar.state import StateLock, private_folder, runtime_folder
 from sidecar.watching import Watching
 from sidecar.worker.process import Worker
@@ -196,6 +197,7 @@ class Daemon:
             state=self._state,
             worker_status=self._worker.status,
             prober=Prober(self._worker),
+            forgetting=Forgetting(self._settings, self._worker),
             stop=self._stopping.set,
         )
 

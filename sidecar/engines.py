@@ -62,7 +62,7 @@ def build(settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shar
     ):
         builtin = _builtin(settings, agent, corpus, shared, embedding)
         return Engines(search=builtin, builtin=builtin, embedding=embedding)
-    environment = agent_environment(_qmd_home(settings, agent, shared), shared.environ)
+    environment = agent_environment(qmd_home(settings, agent, shared.environ), shared.environ)
     if memory.fallback == "none":
         qmd = _qmd(settings, agent, corpus, shared, None)
         return Engines(search=qmd, qmd=qmd, qmd_environment=environment)
@@ -129,7 +129,7 @@ def _qmd(
     return QmdBackend(
         # qmd reads texts: what it would make of an image is noise.
         corpus=corpus.of_texts(),
-        home=_qmd_home(settings, agent, shared),
+        home=qmd_home(settings, agent, shared.environ),
         options=QmdOptions(
             command=qmd.command,
             mode=qmd.search_mode,
@@ -148,13 +148,14 @@ def _qmd(
     )
 
 
-def _qmd_home(settings: Settings, agent: AgentSettings, shared: Shared) -> QmdHome:
+def qmd_home(settings: Settings, agent: AgentSettings, environ: Mapping[str, str]) -> QmdHome:
+    """Where the agent's qmd lives."""
     folder = agent.state_dir / "qmd"
     return QmdHome(
         config=folder / "xdg-config",
         cache=folder / "xdg-cache",
         work=folder / "work",
-        models=models_folder(shared.environ),
+        models=models_folder(environ),
         state=settings.state_dir,
     )
 

@@ -99,7 +99,7 @@ def play(argv: list[str], version: str) -> None:
     if verb == "mcp":
         serve(folder, version)
     misbehave(behaviour)
-    text = {"version": lambda: f"qmd {version} (fake)\n", "update": update, "embed": embed}.get(
+    text = {"version": lambda: f"qmd {version} (fake)\n", "update": update, "embed": embed, "cleanup": str}.get(
         verb, lambda: ask(verb, argv)
     )()
     say(text, behaviour)

@@ -82,6 +82,11 @@ class BuiltinBackend:
         return "builtin"
 
     @property
+    def has_index(self) -> bool:
+        """Whether there is a file of it."""
+        return self._reader.exists()
+
+    @property
     def has_vectors(self) -> bool:
         """Whether there are vectors to search by, as far as was looked; unknown is yes where there is a file."""
         facts = self._reader.facts
@@ -280,6 +285,7 @@ class BuiltinBackend:
             options=self._options,
             force=request.force,
             embed=request.embed,
+            purge=request.purge,
             damaged=self._reader.damaged,
         )
 

@@ -13,6 +13,7 @@ import apsw
 import orjson
 
 from backends.builtin.embedding_cache import EmbeddingCache
+from backends.builtin.forgetting import still_wanted
 from backends.builtin.heartbeat import Idle, awaited
 from backends.builtin.media import MediaFiles
 from backends.builtin.schema import fetch
@@ -162,7 +163,9 @@ class BatchJobs:
         self._settle()
 
     def _settle(self) -> None:
-        self._cache.remember(self._made)
+        # A text may have been deleted while the provider worked on it.
+        wanted = still_wanted(self._connection, self._made.keys())
+        self._cache.remember({digest: vector for digest, vector in self._made.items() if digest in wanted})
         self._made = {}
 
 

@@ -15,13 +15,14 @@ import apsw
 
 from backends.base import Source
 from backends.builtin.discovery import compare, known_files
+from backends.builtin.forgetting import forget_vectors, note_lost
 from backends.builtin.identity import Cut
 from backends.builtin.intake import Piece, UnfitError, decoded, pieces, read
 from backends.builtin.media import MediaFiles
 from backends.builtin.meta import publish, read_generation, read_meta, write_meta
 from backends.builtin.options import Report
 from backends.builtin.upkeep import keep_log_short
-from backends.corpus import Corpus, Found, Located, Root
+from backends.corpus import Corpus, Found, Kind, Located, Root
 from backends.dates import day_of
 
 #: A batch ends after so many files or so much time, whichever comes first.
@@ -132,7 +133,9 @@ class FilePass:
     def _replace(self, located: Located, found: Found, digest: str, parts: Sequence[Piece]) -> None:
         path = located.path
         kept = self._vectors_of(path)
-        self._forget_chunks(path)
+        lost = self._forget_chunks(path)
+        if located.root.kind is Kind.SESSION:
+            forget_vectors(self._connection, lost - {piece.digest for piece in parts})
         self._note(located, found, digest)
         for position, piece in enumerate(parts):
             self._insert((path, str(Source.of(located.root.kind))), position, piece, kept)
@@ -163,18 +166,21 @@ class FilePass:
         )
 
     def _remove(self, paths: Sequence[str]) -> None:
+        lost: set[str] = set()
         for path in paths:
-            self._forget_chunks(path)
-            self._connection.execute("DELETE FROM files WHERE path = ?", (path,))
-            self.removed += self._connection.changes()
+            digests = self._forget_chunks(path)
+            known = self._connection.execute("DELETE FROM files WHERE path = ? RETURNING source", (path,)).fetchall()
+            lost |= digests if known == [(Source.SESSIONS,)] else set()
+            self.removed += len(known)
+        note_lost(self._connection, lost)
 
-    def _forget_chunks(self, path: str) -> None:
-        numbers = [
-            number for (number,) in self._connection.execute("SELECT number FROM chunks WHERE path = ?", (path,))
-        ]
-        if numbers:
-            self._connection.executemany("DELETE FROM chunks_fts WHERE rowid = ?", [(number,) for number in numbers])
+    def _forget_chunks(self, path: str) -> set[str]:
+        """Drop the rows of a file, and the digests of their texts."""
+        rows = self._connection.execute("SELECT number, hash FROM chunks WHERE path = ?", (path,)).fetchall()
+        if rows:
+            self._connection.executemany("DELETE FROM chunks_fts WHERE rowid = ?", [(number,) for number, _ in rows])
             self._connection.execute("DELETE FROM chunks WHERE path = ?", (path,))
+        return {str(digest) for _, digest in rows}
 
     def _publish(self) -> None:
         """Tell readers that something is new; why files are missing stays with them, also after a kill."""

@@ -18,6 +18,7 @@ from backends.base import BackendError, Failure, SyncReport
 from backends.builtin import vec_table
 from backends.builtin.embedding_pass import EmbeddingPass
 from backends.builtin.file_pass import FilePass
+from backends.builtin.forgetting import LOST, compact, discard_copies, forget_lost
 from backends.builtin.heartbeat import Idle
 from backends.builtin.identity import Cut, Present, adopt_cut
 from backends.builtin.locking import one_writer
@@ -140,6 +141,9 @@ class _Surroundings:
 def _run(job: IndexJob, embedder_for: EmbedderFor, around: _Surroundings) -> _Sync:
     options = job.options
     finish_exchange(options.index, options.extension_path)
+    if job.purge:
+        drop_successor(options.index)
+        discard_copies(options.index)
     opened = open_for_writing(options.index, options.extension_path, damaged=job.damaged)
     with closing(opened.connection):
         sync = _Sync(opened, job, around)
@@ -188,7 +192,8 @@ class _Sync:
             self._embed(model.embedder)
         else:
             self._align_vec()
-        if not model.expected:
+        if not model.expected or self._has_lost():
+            # A successor that is not built on has not heard of what was deleted.
             drop_successor(self._job.options.index)
         self._finish()
 
@@ -242,10 +247,16 @@ class _Sync:
             embedding_notice=self._notice,
             rebuilt_notice=self._rebuilt(),
         )
+        forget_lost(self._connection)
         if self._files.removed:
             forget_words(self._connection)
+        if self._job.purge:
+            compact(self._connection)
         give_back_pages(self._connection)
         end_log(self._connection)
+
+    def _has_lost(self) -> bool:
+        return bool(read_meta(self._connection).get(LOST))
 
     def _align_vec(self) -> None:
         embedding = read_meta(self._connection).get("embedding")

@@ -138,6 +138,7 @@ _SHAPES: Mapping[str, Callable[[Any], bool]] = {
     "unembedded": _is_text_map,
     "most_media_bytes": _is_count,
     "declined_media": _is_text_list,
+    "lost": _is_text_list,
     "seeded": _is_flag,
     "whole": _is_flag,
     "embedding_notice": _is_notice,

@@ -53,6 +53,7 @@ class IndexJob:
     """One sync of one index, complete in itself: it crosses a process border as JSON.
 
     `damaged`: a reader found that the index is, wherever the writer would not look; it is set aside and rebuilt.
+    `purge`: see `SyncRequest`.
     """
 
     corpus: Corpus
@@ -60,6 +61,7 @@ class IndexJob:
     force: bool = False
     embed: bool = True
     damaged: bool = False
+    purge: bool = False
 
     def to_json(self) -> bytes:
         """The job as one JSON object without line breaks."""
@@ -75,6 +77,7 @@ class IndexJob:
             force=raw["force"],
             embed=raw["embed"],
             damaged=raw["damaged"],
+            purge=raw["purge"],
         )
 
 

@@ -114,7 +114,7 @@ class SecondProvider:
         wanted = self._down is not None and (
             bool(report.embedding_failure) or self._wall() >= self._down.since + PATIENCE_S
         )
-        if not (wanted or self._second.has_vectors):
+        if not (wanted or self._second.has_index):
             return report
         # One that was made once knows the words of every note, for the moment in which it has to answer.
         second = await self._second.sync(replace(request, embed=request.embed and wanted))

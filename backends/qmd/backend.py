@@ -25,6 +25,7 @@ from backends.passages import Assembled, Candidate, assemble
 from backends.qmd.asking import Ask, Asking, Found
 from backends.qmd.days import files_of
 from backends.qmd.displaced import displaced
+from backends.qmd.forgetting import discard_index
 from backends.qmd.home import QmdHome, QmdOptions
 from backends.qmd.install import Install
 from backends.qmd.locating import Places, locate
@@ -121,6 +122,12 @@ class QmdBackend:
         """Update the index, and the vectors when the mode wants them. Raises `BackendError`."""
         try:
             return await self._syncing.sync(request)
+        except BackendError:
+            if request.purge:
+                # What cannot be cleaned is not kept: the next update makes it anew from the files.
+                await self._residents.retire(self._key)
+                discard_index(self._home)
+            raise
         except OSError as error:
             message = f"qmd's folders cannot be written: {error.strerror or type(error).__name__}."
             raise BackendError(Failure.EXITED, message, hint=f"Look at {self._home.config}.") from error

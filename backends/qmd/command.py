@@ -69,6 +69,11 @@ def embed(install: Install) -> list[str]:
     return [str(install.binary.path), "embed"]
 
 
+def cleanup(install: Install) -> list[str]:
+    """Remove what no file stands for any more, and make the database anew from the rest."""
+    return [str(install.binary.path), "cleanup"]
+
+
 def resident(install: Install) -> list[str]:
     """Stay, and answer over stdio."""
     return [str(install.binary.path), "mcp"]

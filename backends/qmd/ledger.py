@@ -20,7 +20,8 @@ class Ledger:
     `aliases`: older names that still stand for a root, by older name. `files`: how many each root had at the last
     scan that was believed; `losses`: roots that are held, and since when. `updated`, `embedded`: signature of the files
     at the last good update and embed; `documents`, `pending_vectors` as qmd counted them (-1: never said); times are
-    Unix seconds, 0 for never. `embed_factor` multiplies the time-out of an embed that was too short.
+    Unix seconds, 0 for never. `clean`: nothing in the index is of files that are gone.
+    `embed_factor` multiplies the time-out of an embed that was too short.
     """
 
     owned: dict[str, list[str]]
@@ -29,6 +30,7 @@ class Ledger:
     losses: dict[str, Loss] = field(default_factory=dict)
     updated: str = ""
     embedded: str = ""
+    clean: bool = True
     documents: int = 0
     pending_vectors: int = -1
     updated_at: float = 0.0

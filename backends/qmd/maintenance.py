@@ -64,6 +64,11 @@ async def embed(argv: Sequence[str], surroundings: Surroundings, *, timeout_s: f
     return None if _SKIPPING.search(text) else embedded_in(text)
 
 
+async def cleanup(argv: Sequence[str], surroundings: Surroundings, *, timeout_s: float) -> None:
+    """Remove what no file stands for any more. Locks are waited for, a few times. Raises `BackendError`."""
+    await _patiently(argv, surroundings, timeout_s)
+
+
 def counts_in(text: str) -> Counts:
     """Add up the lines of an update, one for each collection."""
     lines = [tuple(map(int, match)) for match in _INDEXED.findall(text)]

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from backends.base import BackendError, Failure, Mode, SyncReport, SyncRequest
 from backends.corpus import Corpus
-from backends.qmd import collections, command, maintenance
+from backends.qmd import collections, command, forgetting, maintenance
 from backends.qmd.asking import Asking
 from backends.qmd.binding import Binding
 from backends.qmd.guard import Loss, Reason, judge
@@ -103,6 +103,7 @@ class Syncing:
             self.ignored = found.ignored
             signature = found.signature(without=self._judge(request, found))
             counts = await self._update(install, found, signature) if self._update_due(request, signature) else None
+            await self._clean_if_due(request, install)
             embedded = await self._embed(install, signature) if self._embed_due(request, signature) else 0
         return _report(counts, embedded, took_s=time.monotonic() - started_at)
 
@@ -129,6 +130,9 @@ class Syncing:
         return held
 
     async def _update(self, install: Install, found: Scan, signature: str) -> Counts:
+        was_clean = self.ledger.clean
+        # A kill from here on leaves it unknown what went.
+        self._remembered.change(clean=False)
         async with _waited_for(self._turn("update"), "update"):
             try:
                 counts = await self._update_and_prove(install, found)
@@ -140,12 +144,35 @@ class Syncing:
         self.last_update = Attempt(at=self._wall(), result="ok")
         self._remembered.change(
             updated=signature,
+            clean=was_clean and not counts.removed,
             documents=counts.documents + sum(self.ledger.files[name] for name in self._shrunk()),
             pending_vectors=await self._pending_vectors(counts),
             updated_at=self._wall(),
             update_pause=Pause(),
         )
         return counts
+
+    async def _clean_if_due(self, request: SyncRequest, install: Install) -> None:
+        if request.purge:
+            await self._clean(install)
+        elif not self.ledger.clean:
+            try:
+                await self._clean(install)
+            except BackendError as error:
+                # Search is none the worse for it, and the next sync tries again.
+                log.warning("index not cleaned", extra={"fields": self._fields(reason=str(error.failure))})
+
+    async def _clean(self, install: Install) -> None:
+        """Leave nothing in the index of files that are gone. Its last reader moves the log into it, and removes it."""
+        await self._asking.retire()
+        async with _waited_for(self._turn("update"), "cleanup"):
+            await maintenance.cleanup(
+                command.cleanup(install),
+                self._program.surroundings(busy_timeout_ms=WRITE_BUSY_TIMEOUT_MS),
+                timeout_s=self._options.update_timeout_s,
+            )
+        await self._off_loop(lambda: forgetting.discard_copies(self._home))
+        self._remembered.change(clean=True)
 
     async def _update_and_prove(self, install: Install, found: Scan) -> Counts:
         """Update until a running qmd reports our collections: once, and once more if something had to be repaired."""
@@ -229,7 +256,7 @@ class Syncing:
 
     def _update_due(self, request: SyncRequest, signature: str) -> bool:
         """Whether there is something to update. Raises `BackendError` while a pause after failures lasts."""
-        if request.force:
+        if request.force or request.purge:
             return True
         if signature == self.ledger.updated and self._home.index.exists():
             return False

@@ -20,6 +20,7 @@ _REMARKS = {
     "empty": "empty",
     "expired": "beyond retention",
     "leftOut": "of jobs",
+    "forgotten": "forgotten",
     "passedOver": "older",
     "badLines": "unreadable lines",
     "failed": "failed",

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import re
 from datetime import date
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 from starlette.requests import Request
@@ -219,6 +228,32 @@ class ExportBody(Body):
     """Also show what changes in the files."""
     since: Day | None = None
     """Pass over transcripts last written before this day, in the user's time zone."""
+
+
+class PurgeBody(Body):
+    """`POST /v1/agents/{id}/purge`: names either a session or a pattern."""
+
+    session: Annotated[SessionKeyText, Field(min_length=1)] | None = None
+    """The key or the id of a session."""
+    pattern: Annotated[Annotated[str, Field(min_length=1, max_length=10_000)] | None, Field(repr=False)] = None
+    """RE2; every turn that it matches is forgotten."""
+    dry_run: bool = False
+    """Remove nothing, and say what would be."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [
+                {"required": [name], "properties": {name: {"type": "string"}, other: {"type": "null"}}}
+                for name, other in (("session", "pattern"), ("pattern", "session"))
+            ]
+        }
+    )
+
+    @model_validator(mode="after")
+    def _names_one(self) -> Self:
+        if (self.session is None) == (self.pattern is None):
+            raise ValueError("name either a session or a pattern")
+        return self
 
 
 AnyBody = TypeVar("AnyBody", bound=Body)

@@ -130,6 +130,7 @@ OPERATIONS = (
         errors=(Code.UNKNOWN_AGENT,),
     ),
     Operation("POST", "/v1/agents/{id}/export", sessions.export, replies.ExportReply, bodies.ExportBody),
+    Operation("POST", "/v1/agents/{id}/purge", sessions.purge, replies.PurgeReply, bodies.PurgeBody),
 )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from sidecar.config import Settings
 from sidecar.fleet import Fleet
 from sidecar.probing import Prober
+from sidecar.sessions.forgetting import Forgetting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,4 +27,5 @@ class DaemonView:
     state: Callable[[], str]
     worker_status: Callable[[], dict[str, Any]]
     prober: Prober
+    forgetting: Forgetting
     stop: Callable[[], None]

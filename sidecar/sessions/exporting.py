@@ -22,7 +22,9 @@ _NEXT_STEPS = {
     "transcripts_unreadable": "see whether the folder exists, or correct sidecar.transcripts",
     "session_store_unreadable": "see whether sessions.json beside the transcripts is whole",
     "export_folder_unusable": "see whether memory.qmd.sessions.exportDir is a folder that the daemon may write to",
-    "ledger_unusable": "delete exports.sqlite in the agent's state folder: exports are made anew",
+    "ledger_unusable": "delete exports.sqlite in the agent's state folder: exports are made anew, purged turns too",
+    "transcripts_missing": "bring them back, or delete their sessions in the gateway",
+    "transcripts_emptied": "see whether the disk is mounted; what was exported is kept until sessions.json is there",
     "foreign_file": "move the file that stands in the export's place",
     "io_error": "see whether the disk is full, and whether the daemon may read the transcripts",
 }

@@ -20,6 +20,10 @@ _NO_NOTES = Notice(
     "write MEMORY.md or memory/YYYY-MM-DD.md in its workspace, or add folders to memory.qmd.paths",
 )
 
+_WIDE = frozenset({"agent", "all"})
+_NARROW = "name them in visibleSessions; with visibility agent every session that may search sees every conversation"
+_FOREIGN = "their keys are those of another agent: see sessions.json beside the transcripts"
+
 
 def why_nothing(agent: Agent, query: Query, answer: Answer, *, corpus: str, seen: Visible) -> Iterator[Notice]:
     """The reasons for an answer without hits, and what was not searched for one with fewer than were wanted.
@@ -42,9 +46,8 @@ def why_nothing(agent: Agent, query: Query, answer: Answer, *, corpus: str, seen
 
 def _hidden(seen: Visible) -> Notice:
     # Of all, not of those that hold the words: that would tell a session what others talk about.
-    message = f"{seen.hidden} conversations were not searched: this session sees those of visibility {seen.rule}"
-    action = "let the gateway name them in visibleSessions, or set tools.sessions.visibility to agent"
-    return Notice("sessions_hidden", message, action)
+    message = f"conversations not searched: {seen.hidden}, which visibility {seen.rule} does not show to this session"
+    return Notice("sessions_hidden", message, _FOREIGN if seen.rule in _WIDE else _NARROW)
 
 
 def _days(after: date | None, before: date | None) -> str:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import orjson
 
@@ -21,7 +21,9 @@ from backends.base import BackendError, Failure, SyncReport
 from backends.builtin import EmbeddingSpec, Estimate, IndexJob, Report, estimate, run_index_job
 from backends.builtin.heartbeat import HEARTBEAT_S
 from backends.embedding import Embedder, EmbeddingIdentity, EmbeddingUnavailableError, Vectors
-from exporter import ExportJob, ExportReport, export_sessions
+from exporter import ExportJob, export_sessions
+from sidecar.sessions.burying import BuryJob, buried
+from sidecar.sessions.scanning import ScanJob, scan
 from sidecar.worker.models import Models
 from sidecar.worker.turns import Turn
 
@@ -50,6 +52,8 @@ class Replies:
             self._stream.write(line)
             self._stream.flush()
 
+
+T = TypeVar("T")
 
 MODELS = Models()
 TURN = Turn()
@@ -102,18 +106,18 @@ def estimated(args: dict[str, Any], report: Report) -> Estimate:
         return estimate(IndexJob.from_json(orjson.dumps(args)), report)
 
 
-def export(args: dict[str, Any], report: Report) -> ExportReport:
-    """Export one agent's transcripts; every message that was read is a sign of life, and some of them are told."""
+def told(report: Report, work: Callable[[Callable[[], None]], T]) -> T:
+    """Work on transcripts and other files in turn; everything that was read is a sign of life, and some is told."""
     told_at = -HEARTBEAT_S
 
     def alive() -> None:
         nonlocal told_at
         if (at := time.monotonic()) >= told_at + HEARTBEAT_S:
             told_at = at
-            report({"phase": "export"})
+            report({"phase": "reading"})
 
     with TURN.taken(lambda: report({"phase": "waiting"})):
-        return export_sessions(ExportJob(**args), alive)
+        return work(alive)
 
 
 def serve(requests: BinaryIO, replies: Replies) -> None:
@@ -141,7 +145,11 @@ def _answer(message: dict[str, Any], replies: Replies) -> None:
             case "estimate":
                 result = estimated(args, report)
             case "export":
-                result = export(args, report)
+                result = told(report, lambda alive: export_sessions(ExportJob(**args), alive))
+            case "bury":
+                result = told(report, lambda alive: buried(BuryJob.from_json(args), alive))
+            case "scan":
+                result = told(report, lambda alive: scan(ScanJob(**args), alive))
             case _:
                 result = index(args, report)
     except BackendError as error:

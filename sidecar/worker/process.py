@@ -19,6 +19,8 @@ import psutil
 from backends.base import BackendError, Failure, SyncReport
 from backends.builtin import EmbeddingIdentity, EmbeddingSpec, Estimate, IndexJob, QueryVector, Report
 from exporter import ExportJob
+from sidecar.sessions.burying import BuryJob
+from sidecar.sessions.scanning import ScanJob
 
 log = logging.getLogger(__name__)
 
@@ -85,6 +87,16 @@ class Worker:
         """Export an agent's transcripts; the report's counts. Raises `BackendError`."""
         report: dict[str, Any] = await self._call("export", job, silence_s=self._silence_s)
         return report
+
+    async def bury(self, job: BuryJob) -> dict[str, Any]:
+        """Decide what is forgotten, and count what the indexes have of it. Raises `BackendError`."""
+        buried: dict[str, Any] = await self._call("bury", job, silence_s=self._silence_s)
+        return buried
+
+    async def scan(self, job: ScanJob) -> dict[str, Any]:
+        """Read files for what must not be in them. Raises `BackendError`."""
+        scanned: dict[str, Any] = await self._call("scan", job, silence_s=self._silence_s)
+        return scanned
 
     async def embed_query(self, spec: EmbeddingSpec, text: str) -> QueryVector | None:
         """A query's vector, or None when no semantic model is there. Raises `BackendError`."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter import ExportJob, ExportReport, export_sessions, transcript_lines
+from exporter import Buried, ExportJob, ExportReport, bury, export_sessions, transcript_lines
 
 Line = dict[str, object] | str
 
@@ -40,6 +40,10 @@ class Place:
     def export(self, **changes: object) -> ExportReport:
         """Run the job, with some of its fields changed."""
         return export_sessions(replace(self.job, **changes))  # type: ignore[arg-type]
+
+    def trial(self, *, session: str = "", pattern: str = "") -> Buried:
+        """What a purge would bury."""
+        return bury(replace(self.job, dry_run=True), session=session, pattern=pattern)
 
     def names(self) -> set[str]:
         """What stands in the export folder."""

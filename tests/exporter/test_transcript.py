@@ -134,14 +134,14 @@ def test_live_and_reset_transcripts_count(tmp_path: Path) -> None:
     ]
     for name in names:
         (tmp_path / name).write_text("{}\n")
-    assert {file.name for file in find_transcripts(tmp_path)} == set(names[:3])
+    assert {file.name for file in find_transcripts(tmp_path).files} == set(names[:3])
 
 
 def test_a_deleted_session_counts_in_none_of_its_files(tmp_path: Path) -> None:
     """The archive of a deletion takes the session's reset archive and a restored copy with it."""
     for name in ["a.jsonl", "a.jsonl.reset.1", "a.jsonl.deleted.2", "b.jsonl"]:
         (tmp_path / name).write_text("{}\n")
-    assert [file.name for file in find_transcripts(tmp_path)] == ["b.jsonl"]
+    assert [file.name for file in find_transcripts(tmp_path).files] == ["b.jsonl"]
 
 
 def test_links_and_pipes_do_not_count(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_links_and_pipes_do_not_count(tmp_path: Path) -> None:
     (tmp_path / "real").write_text("{}\n")
     (tmp_path / "link.jsonl").symlink_to(tmp_path / "real")
     os.mkfifo(tmp_path / "pipe.jsonl")
-    assert find_transcripts(tmp_path) == []
+    assert find_transcripts(tmp_path).files == ()
     for name in ["link.jsonl", "pipe.jsonl"]:
         with pytest.raises(OSError):
             open_transcript(tmp_path / name)

@@ -10,12 +10,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from backends.base import BackendError, Notice
+from exporter import BadPatternError, compile_pattern
 from sidecar.gateway.asked import agent_of, body_of
-from sidecar.gateway.bodies import ExportBody, parse
-from sidecar.gateway.errors import json_response
+from sidecar.gateway.bodies import ExportBody, PurgeBody, parse
+from sidecar.gateway.errors import Code, GatewayError, json_response
 from sidecar.gateway.handlers.agents import failure_json
 from sidecar.gateway.view import DaemonView
 from sidecar.sessions.exporting import complaints
+from sidecar.sessions.forgetting import Purge
 from sidecar.shapes import notice_json
 
 _SESSIONS_OFF = Notice(
@@ -41,6 +43,35 @@ async def export(daemon: DaemonView, request: Request) -> Response:
     return json_response(
         {"export": _export_json(report), "notices": [notice_json(each) for each in complaints(report)]}
     )
+
+
+async def purge(daemon: DaemonView, request: Request) -> Response:
+    """Have an agent's conversations forget a session or what a pattern matches, and prove it."""
+    agent = agent_of(daemon, request)
+    body = parse(PurgeBody, await body_of(request))
+    request.state.fields.update(agent=agent.id)
+    if agent.exports is None:
+        return json_response({"notices": [notice_json(_SESSIONS_OFF)]})
+    asked = Purge(session=body.session or "", pattern=_checked(body.pattern), dry_run=body.dry_run)
+    try:
+        report = await daemon.forgetting.purge(agent, asked)
+    except BackendError as error:
+        return json_response({"notices": [failure_json(error)]})
+    if report is None:
+        raise GatewayError(Code.NOT_FOUND, "no session of that key or id is known", hint="see sessions.json")
+    return json_response({"purge": report, "notices": []})
+
+
+def _checked(pattern: str | None) -> str:
+    """The pattern. Raises `GatewayError` that says what is wrong with it, and never quotes it."""
+    try:
+        if pattern:
+            compile_pattern(pattern)
+    except BadPatternError as error:
+        raise GatewayError(
+            Code.INVALID_REQUEST, f"pattern: {error.reason}", hint="write it as RE2 does, so that it matches some text"
+        ) from None
+    return pattern or ""
 
 
 def _export_json(report: Mapping[str, Any]) -> dict[str, Any]:

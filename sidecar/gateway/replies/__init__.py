@@ -8,7 +8,7 @@ from sidecar.gateway.replies.flush import FlushReply, FlushResultReply
 from sidecar.gateway.replies.memory import GetReply, SearchReply, SessionStartReply, TriggersReply
 from sidecar.gateway.replies.scope import Explanation
 from sidecar.gateway.replies.service import Alive, DaemonStatus, Info, Readiness, Stopping
-from sidecar.gateway.replies.sessions import ExportReply
+from sidecar.gateway.replies.sessions import ExportReply, PurgeReply
 
 __all__ = [
     "AgentList",
@@ -22,6 +22,7 @@ __all__ = [
     "FlushResultReply",
     "GetReply",
     "Info",
+    "PurgeReply",
     "Readiness",
     "SearchReply",
     "SessionStartReply",

@@ -40,6 +40,7 @@ class Export(TypedDict):
     removed: Count
     expired: Annotated[Count, Field(description="Beyond retention.")]
     leftOut: Annotated[Count, Field(description="Of cron runs, heartbeats and sub-agents.")]
+    forgotten: Annotated[Count, Field(description="Of deleted or purged sessions, and there (again).")]
     passedOver: Annotated[Count, Field(description="Last written before `since`.")]
     turns: Annotated[Count, Field(description="Read this time.")]
     badLines: Annotated[Count, Field(description="Read this time, and not understood.")]
@@ -56,4 +57,51 @@ class ExportReply(TypedDict):
     """What was done, or with `dryRun` would be; nothing where conversations are no part of the memory."""
 
     export: NotRequired[Export]
+    notices: list[Notice]
+
+
+class Remaining(TypedDict):
+    """A file that still holds it."""
+
+    file: str
+    count: Count
+
+
+class RemainingNote(TypedDict):
+    """A note of the user's that still holds it, and is never written."""
+
+    file: str
+    lines: Count
+
+
+class HoldingTranscript(TypedDict):
+    """A transcript of the gateway's that holds it, and is never written."""
+
+    file: str
+    turns: Count
+
+
+class Purged(TypedDict):
+    """What was forgotten, or with `dryRun` would be, in counts alone, and the proof."""
+
+    sessions: Count
+    turns: Count
+    chunks: Count
+    vectors: Count
+    cached: Annotated[Count, Field(description="Vectors in the cache.")]
+    lookedFor: Annotated[Count, Field(description="Texts of which none may be left; with 0 nothing is proven.")]
+    filesScanned: Count
+    bytes: Count
+    remaining: list[Remaining]
+    notes: list[RemainingNote]
+    transcripts: list[HoldingTranscript]
+    unread: Annotated[list[str], Field(description="Files that could not be looked into.")]
+    failures: Annotated[list[Notice], Field(description="Engines that could not follow.")]
+    done: Annotated[bool, Field(description="Nothing remains, and everything was looked at.")]
+
+
+class PurgeReply(TypedDict):
+    """What was forgotten; nothing where conversations are no part of the memory."""
+
+    purge: NotRequired[Purged]
     notices: list[Notice]

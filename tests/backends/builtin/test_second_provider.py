@@ -188,3 +188,18 @@ def test_a_provider_that_is_not_required_degrades_to_words(make_desk: Callable[.
     answer = asyncio.run(alone.search(query))
     assert [hit.path for hit in answer.hits] == ["memory/boat.md"]
     assert [notice.code for notice in answer.notices] == ["embedding_unreachable"]
+
+
+def test_an_index_without_vectors_follows_the_notes(make_desk: Callable[..., Desk]) -> None:
+    """The second provider never answered: what is deleted must leave its index all the same."""
+    desk = make_desk()
+    first, second = Failing(), Failing()
+    first.code = second.code = "quota"
+    pair = Pair(desk, first, second)
+    note = desk.write("memory/a.md", "zebracomet\n")
+    pair.sync()
+    note.unlink()
+    first.code = ""
+    pair.sync()
+    files = desk.index.parent.glob("second.sqlite*")
+    assert b"zebracomet" not in b"".join(file.read_bytes() for file in files)

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from backends.base import BackendError, Failure, Mode
+from backends.base import BackendError, Failure, Mode, SyncRequest
 from backends.corpus import Corpus, Kind, Root
 from backends.qmd import collections
 from tests.backends.qmd.making import FORCED, SYNC, corpus_of, home_of, query, running, write, write_model
@@ -317,3 +317,37 @@ def test_status_tells_what_an_operator_asks(tmp_path: Path, fake: FakeQmd) -> No
         assert (detail["lastUpdate"]["result"], detail["vectorsPending"], detail["tried"]) == ("ok", 0, True)
 
     run(tmp_path, fake, steps)
+
+
+def test_qmd_is_cleaned_after_an_update_that_removed_something(tmp_path: Path, fake: FakeQmd) -> None:
+    """What qmd calls removed is still in its database. An update that only adds costs no cleaning."""
+    run(tmp_path, fake, synced)
+    assert fake.calls("cleanup") == []
+    lose(tmp_path, 1)
+    run(tmp_path, fake, synced)
+    run(tmp_path, fake, synced)
+    assert len(fake.calls("cleanup")) == 1
+
+
+def test_an_update_that_was_killed_is_cleaned_after(tmp_path: Path, fake: FakeQmd) -> None:
+    """What it removed is not known."""
+    run(tmp_path, fake, synced)
+    alter_ledger(tmp_path, clean=False)
+    run(tmp_path, fake, synced)
+    assert len(fake.calls("cleanup")) == 1
+
+
+def test_an_index_that_cannot_be_cleaned_goes_on_answering(tmp_path: Path, fake: FakeQmd) -> None:
+    """The next sync tries again; a purge does not keep such an index."""
+    run(tmp_path, fake, synced)
+    lose(tmp_path, 1)
+    fake.behave(cleanup="exit")
+    run(tmp_path, fake, synced)
+    run(tmp_path, fake, synced)
+    assert len(fake.calls("cleanup")) == 2
+    with pytest.raises(BackendError):
+        run(tmp_path, fake, lambda qmd: qmd.sync(SyncRequest(reason="test", purge=True)))
+    assert not home_of(tmp_path / "q").index.exists()
+    fake.behave()
+    run(tmp_path, fake, synced)
+    assert home_of(tmp_path / "q").index.exists()
