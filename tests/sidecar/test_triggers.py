@@ -332,9 +332,9 @@ def test_every_entry_is_part_of_its_file(home: Home) -> None:
         home.write(text)
         lines = split_lines(text)
         for one in recalled_by("boat", home.corpus)[0]:
-            given = lines[one.entry.first - 1 :][: len(one.entry.lines)]
+            given = lines[one.entry.first - 1 : one.entry.last]
             assert [line.partition("<!--")[0].rstrip() for line in given] == [
-                line.partition("<!--")[0].rstrip() for line in one.entry.lines
+                line.partition("<!--")[0].rstrip() for line in one.entry.lines()
             ], text
 
 
