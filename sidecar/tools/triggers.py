@@ -88,8 +88,8 @@ def recalled_by(message: str, corpus: Corpus) -> tuple[list[Recalled], list[Noti
         except FileNotFoundError:
             continue
         except OSError as error:
-            trouble = f"{located.path} cannot be read ({os.strerror(error.errno or 0)})"
-            action = "check its size, and its permissions for the user who runs the daemon"
+            trouble = f"{located.path} cannot be read ({error.strerror})"
+            action = "check its size, its encoding, and its permissions for the user who runs the daemon"
             notices.append(Notice("unreadable", trouble, action))
     return sorted(recalled, key=lambda one: -one.score), notices
 
