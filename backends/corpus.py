@@ -6,6 +6,7 @@ returned is a path that can be read. Nothing here opens a file for writing.
 
 from __future__ import annotations
 
+import codecs
 import errno
 import os
 import re
@@ -349,10 +350,20 @@ def is_spelled_so(folder: int, name: str) -> bool:
 
 
 def read_text(located: Located, *, max_bytes: int) -> str:
-    """Read at most `max_bytes` of a corpus file as UTF-8; undecodable bytes become U+FFFD. Raises `OSError`."""
+    """Read at most `max_bytes` of a corpus file as UTF-8; undecodable bytes become U+FFFD.
+
+    Raises `OSError`: `EILSEQ` for UTF-16.
+    """
     with os.fdopen(open_regular(located), "rb") as stream:
         data = stream.read(max_bytes)
+    refuse_utf16(data)
     return data.decode("utf-8-sig", errors="replace")
+
+
+def refuse_utf16(beginning: bytes) -> None:
+    """Raise `OSError` (`EILSEQ`) for the first bytes of a file that says it is UTF-16."""
+    if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise OSError(errno.EILSEQ, "it is UTF-16; save it as UTF-8")
 
 
 _MAGIC = re.compile(r"(?<!\\)[*?\[{]")

@@ -12,6 +12,8 @@ from scope.rules import Action, Policy
 from scope.session_key import ChatType, Kind, SessionKey, fold, parse
 
 FOREIGN_KEY: Final = "key of another agent"
+OPERATOR: Final = "operator at the command line"
+_PARENT: Final = "parent: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,11 @@ class Decision:
     channel: str | None
     chat_type: ChatType | None
     kind: Kind
+
+    @property
+    def by_operator(self) -> bool:
+        """Whether no rule was asked because the operator asks, or a sub-agent of the operator's."""
+        return self.allowed and self.rule.removeprefix(_PARENT) == OPERATOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +68,7 @@ def explain(
     if refusal := _refusal(key, agent_id):
         return Explanation(_answer(key, refusal, allowed=False), key, rules)
     if key.kind == "cli":
-        return Explanation(_answer(key, "operator at the command line", allowed=True), key, rules)
+        return Explanation(_answer(key, OPERATOR, allowed=True), key, rules)
     if key.kind == "subagent":
         return _explain_subagent(policy, key, rules, agent_id, parent_session_key)
     return _explain_by_rules(policy, key, rules)
@@ -111,7 +118,7 @@ def _explain_subagent(
     if parent_session_key is None:
         return Explanation(_answer(key, "sub-agent without a parent key", allowed=False), key, rules)
     parent = explain(policy, agent_id=agent_id, session_key=parent_session_key)
-    decision = replace(parent.decision, rule=f"parent: {parent.decision.rule}", kind="subagent")
+    decision = replace(parent.decision, rule=f"{_PARENT}{parent.decision.rule}", kind="subagent")
     return Explanation(decision, key, rules, parent)
 
 

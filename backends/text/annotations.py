@@ -7,6 +7,7 @@ An annotation stands on one line; one inside backticks is an example of itself.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -32,16 +33,21 @@ class Importance:
 
 @dataclass(frozen=True, slots=True)
 class Triggered:
-    """An entry that `phrases` bring to mind.
+    """An entry that `phrases` bring to mind: lines `first..last` (1-based, inclusive), neither of them blank.
 
-    `lines` are those from line `first` (1-based) on, without annotations; neither the first nor the last is blank.
-    `factor` is the importance that is said of it.
+    `text` are all lines without annotations. `factor` is the importance that is said of the entry.
     """
 
     first: int
-    lines: tuple[str, ...]
+    last: int
+    # Of the whole text: entries stand in each other, and every one with lines of its own could take all memory.
+    text: Sequence[str]
     phrases: tuple[str, ...]
     factor: float
+
+    def lines(self) -> Iterator[str]:
+        """The entry's own lines."""
+        return (self.text[at] for at in range(self.first - 1, self.last))
 
 
 def factor_of(importance: int) -> float:
@@ -74,13 +80,20 @@ def triggers(lines: Sequence[str]) -> Iterator[Triggered]:
     if not phrases:
         return
     shown = [line if row is _CODE else _plain(line) for line, row in zip(lines, prose, strict=True)]
-    factors = [1.0] * (len(lines) + 1)
-    for said in importances(prose):
-        factors[said.first : said.last + 1] = [said.factor] * (said.last + 1 - said.first)
-    for block, named in sorted(phrases.items()):
+    for (block, named), factor in zip(sorted(phrases.items()), _factors(prose, sorted(phrases)), strict=True):
         first, last = _filled(shown, *block)
         if first <= last and (spoken := tuple(filter(None, named))):
-            yield Triggered(first, tuple(shown[first - 1 : last]), spoken, factors[block[0]])
+            yield Triggered(first, last, shown, spoken, factor)
+
+
+def _factors(lines: Sequence[str], blocks: Sequence[tuple[int, int]]) -> list[float]:
+    """The importance that is said of the first line of each block, in order of the blocks."""
+    starts = [first for first, _ in blocks]
+    factors = [1.0] * len(starts)
+    for said in importances(lines):
+        within = slice(bisect_left(starts, said.first), bisect_right(starts, said.last))
+        factors[within] = [said.factor] * (within.stop - within.start)
+    return factors
 
 
 def _filled(lines: Sequence[str], first: int, last: int) -> tuple[int, int]:
@@ -96,11 +109,11 @@ def _said(wanted: str, lines: Sequence[str]) -> Iterator[tuple[tuple[int, int], 
     """What every annotation of that name says, with the first and last line (1-based) of which it is said."""
     blocks = _Blocks(lines)
     for at, line in enumerate(lines):
-        for comment in _COMMENT.finditer(line) if "<!--" in line else ():
-            name, value = _parts(comment)
-            if name == wanted:
-                first, last = blocks.around(_subject(lines, at))
-                yield (min(first, at) + 1, max(last, at) + 1), value
+        comments = map(_parts, _COMMENT.finditer(line)) if "<!--" in line else ()
+        values = [value for name, value in comments if name == wanted]
+        if values:
+            first, last = blocks.around(_subject(lines, at))
+            yield from (((min(first, at) + 1, max(last, at) + 1), value) for value in values)
 
 
 def _parts(comment: re.Match[str]) -> tuple[str, str]:
@@ -136,23 +149,44 @@ def _closes(text: str, fence: str) -> bool:
 
 
 class _Blocks:
-    """What each line of a text belongs to. A run of lines that go on with each other is looked at once."""
+    """What each line of a text belongs to. Runs of lines that go on with each other, and lists, are looked at once."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
         self._run_ends = -1
-        self._block = (-1, -1)
+        self._run = (-1, -1)
+        self._item_ends: dict[int, int] = {}
 
     def around(self, at: int) -> tuple[int, int]:
         """The item, paragraph or section of a line, for lines in ascending order."""
         if not _continues(self._lines[at]):
-            return _block(self._lines, at)
+            return self._block(at)
         if at > self._run_ends:
             self._run_ends = at
             while self._run_ends + 1 < len(self._lines) and _continues(self._lines[self._run_ends + 1]):
                 self._run_ends += 1
-            self._block = _block(self._lines, at)
-        return self._block
+            self._run = self._block(at)
+        return self._run
+
+    def _block(self, at: int) -> tuple[int, int]:
+        lines = self._lines
+        if heading := _HEADING.match(lines[at]):
+            return at, _section_end(lines, at, len(heading[1]))
+        if _ITEM.match(lines[at]):
+            return at, self._item_end(at)
+        first = last = at
+        while first > 0 and _continues(lines[first - 1]):
+            first -= 1
+        if first > 0 and _ITEM.match(lines[first - 1]):
+            return first - 1, self._item_end(first - 1)
+        while last + 1 < len(lines) and _continues(lines[last + 1]):
+            last += 1
+        return first, last
+
+    def _item_end(self, at: int) -> int:
+        if at not in self._item_ends:
+            self._item_ends.update(_item_ends(self._lines, at))
+        return self._item_ends[at]
 
 
 def _subject(lines: Sequence[str], at: int) -> int:
@@ -165,22 +199,6 @@ def _subject(lines: Sequence[str], at: int) -> int:
     if above >= 0 and (above == at - 1 or _HEADING.match(lines[above])):
         return above
     return at + 1 if at + 1 < len(lines) and lines[at + 1].strip() else at
-
-
-def _block(lines: Sequence[str], at: int) -> tuple[int, int]:
-    heading, item = _HEADING.match(lines[at]), _ITEM.match(lines[at])
-    if heading:
-        return at, _section_end(lines, at, len(heading[1]))
-    if item:
-        return at, _item_end(lines, at, len(item[1]))
-    first = last = at
-    while first > 0 and _continues(lines[first - 1]):
-        first -= 1
-    if first > 0 and (item := _ITEM.match(lines[first - 1])):
-        return first - 1, _item_end(lines, first - 1, len(item[1]))
-    while last + 1 < len(lines) and _continues(lines[last + 1]):
-        last += 1
-    return first, last
 
 
 def _continues(line: str) -> bool:
@@ -196,9 +214,16 @@ def _section_end(lines: Sequence[str], at: int, level: int) -> int:
     return len(lines) - 1
 
 
-def _item_end(lines: Sequence[str], at: int, indent: int) -> int:
-    for below in range(at + 1, len(lines)):
-        line, item = lines[below], _ITEM.match(lines[below])
-        if not line.strip() or _HEADING.match(line) or (item and len(item[1]) <= indent):
-            return below - 1
-    return len(lines) - 1
+def _item_ends(lines: Sequence[str], at: int) -> Iterator[tuple[int, int]]:
+    """An item and those in it, each with its last line. In one go: one by one, a deep list would be read for each."""
+    open_items: list[tuple[int, int]] = []
+    below = at
+    while below < len(lines) and lines[below].strip() and not _HEADING.match(lines[below]):
+        if item := _ITEM.match(lines[below]):
+            while open_items and len(item[1]) <= open_items[-1][1]:
+                yield open_items.pop()[0], below - 1
+            if below > at and not open_items:
+                return
+            open_items.append((below, len(item[1])))
+        below += 1
+    yield from ((opened, below - 1) for opened, _ in open_items)

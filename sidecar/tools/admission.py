@@ -21,12 +21,12 @@ def admit(agent: Agent, session_key: str | None, parent_session_key: str | None,
 
     To be asked before anything else of the agent is looked at, so that a denial neither tells nor takes more where
     there is more. A denial is logged, since it tells an operator why a chat gets nothing; `Denials` says how often. So
-    is the operator, whom no rule can keep out.
+    is the operator, whom no rule can keep out, and whoever works for the operator.
     """
     decision = decide(agent.policy, agent_id=agent.id, session_key=session_key, parent_session_key=parent_session_key)
     if not decision.allowed:
         _warn(agent, decision, door)
-    elif decision.kind == "cli":
+    elif decision.by_operator:
         log.info("operator at the command line", extra={"fields": {"agent": agent.id, "door": door}})
     return decision
 

@@ -8,6 +8,7 @@ import os
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from backends.corpus import refuse_utf16
 from backends.passages import MAX_FILE_BYTES
 from backends.text.graphemes import cut_before
 
@@ -17,7 +18,6 @@ MAX_SCANNED_BYTES = 256 * 2**20
 #: A line is read up to this many bytes: more than `MAX_CHARS` code points can need.
 MAX_LINE_BYTES = MAX_CHARS * 4 + 4
 _BLOCK_BYTES = 2**16
-_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,7 @@ def _text(piece: bytes) -> str:
 
 def _pass_byte_order_mark(stream: BinaryIO) -> None:
     mark = stream.read(len(codecs.BOM_UTF8))
-    if mark.startswith(_UTF16):
-        raise OSError(errno.EILSEQ, "it is UTF-16; save it as UTF-8")
+    refuse_utf16(mark)
     if mark != codecs.BOM_UTF8:
         stream.seek(0)
 

@@ -88,8 +88,8 @@ def recalled_by(message: str, corpus: Corpus) -> tuple[list[Recalled], list[Noti
         except FileNotFoundError:
             continue
         except OSError as error:
-            trouble = f"{located.path} cannot be read ({os.strerror(error.errno or 0)})"
-            action = "check its size, and its permissions for the user who runs the daemon"
+            trouble = f"{located.path} cannot be read ({error.strerror})"
+            action = "check its size, its encoding, and its permissions for the user who runs the daemon"
             notices.append(Notice("unreadable", trouble, action))
     return sorted(recalled, key=lambda one: -one.score), notices
 
@@ -130,7 +130,7 @@ class _Entries:
     def __init__(self, path: str, text: str) -> None:
         self._path = path
         self._entries = list(islice(triggers(split_lines(text)), MAX_ANNOTATED))
-        self._subjects = [subject("\n".join(_fitting(entry.lines, MAX_CHARS, alone=True))) for entry in self._entries]
+        self._subjects = [subject("\n".join(_fitting(entry, MAX_CHARS, alone=True))) for entry in self._entries]
         spoken = (
             (number, phrase)
             for number, entry in enumerate(self._entries)
@@ -167,7 +167,7 @@ def shown(recalled: Iterable[Recalled]) -> Iterator[dict[str, Any]]:
             return
         if any(_overlap(one, other) for other in kept):
             continue
-        lines = _fitting(one.entry.lines, room, alone=not kept)
+        lines = _fitting(one.entry, room, alone=not kept)
         if lines:
             kept.append(one)
             text = "\n".join(lines)
@@ -177,19 +177,17 @@ def shown(recalled: Iterable[Recalled]) -> Iterator[dict[str, Any]]:
 
 def _overlap(one: Recalled, other: Recalled) -> bool:
     first, second = one.entry, other.entry
-    return (
-        one.path == other.path
-        and first.first < second.first + len(second.lines)
-        and second.first < first.first + len(first.lines)
-    )
+    return one.path == other.path and first.first <= second.last and second.first <= first.last
 
 
-def _fitting(lines: tuple[str, ...], room: int, *, alone: bool) -> list[str]:
+def _fitting(entry: Triggered, room: int, *, alone: bool) -> list[str]:
     """The first lines that fit into `room` code points; of a line that could fill it `alone`, the first words."""
-    ends = accumulate(lines, lambda end, line: end + 1 + len(line), initial=-1)
-    fitting = list(lines[: sum(1 for _ in takewhile(lambda end: end <= room, ends)) - 1])
+    ends = accumulate((1 + len(line) for line in entry.lines()), initial=-1)
+    fits = takewhile(lambda end: end <= room, islice(ends, 1, None))
+    fitting = [line for line, _ in zip(entry.lines(), fits, strict=False)]
     if not fitting and alone:
-        return [lines[0][: word_before(lines[0], room)]]
+        first = next(entry.lines())
+        return [first[: word_before(first, room)]]
     while fitting and not fitting[-1].strip():
         fitting.pop()
     return fitting
@@ -204,5 +202,5 @@ def _entry_json(one: Recalled, lines: list[str], text: str) -> dict[str, Any]:
         "text": text,
         "score": round(min(1.0, one.score), 4),
         "trigger": one.trigger,
-        **({"partial": True} if tuple(lines) != entry.lines else {}),
+        **({"partial": True} if lines != [*islice(entry.lines(), len(lines) + 1)] else {}),
     }

@@ -48,6 +48,7 @@ def test_every_shape_is_a_json_schema_that_says_what_it_is(name: str) -> None:
 
 
 WORDS = {
+    "oneOf",
     *(
         "$ref",
         "additionalProperties",

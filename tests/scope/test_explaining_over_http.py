@@ -128,10 +128,19 @@ def test_a_wrong_body_is_refused(daemon: Running, body: dict[str, Any]) -> None:
     assert caught.value.code == "invalid_request"
 
 
-def test_the_operator_is_let_in_and_logged(daemon: Running) -> None:
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"sessionKey": "agent:main:cli:direct:test"},
+        {"sessionKey": "agent:main:subagent:1", "parentSessionKey": "agent:main:cli:direct:test"},
+    ],
+    ids=["operator", "sub-agent of the operator"],
+)
+def test_the_operator_is_let_in_and_logged(daemon: Running, asked: dict[str, str]) -> None:
     """The one key that no rule can deny leaves a trace."""
-    daemon.search("main", "boat", sessionKey="agent:main:cli:direct:test")
-    assert "operator at the command line" in daemon.log.read_text(encoding="utf-8")
+    before = daemon.log.read_text(encoding="utf-8").count("operator at the command line")
+    daemon.search("main", "boat", **asked)
+    assert daemon.log.read_text(encoding="utf-8").count("operator at the command line") == before + 1
 
 
 def test_the_log_does_not_hold_the_key(daemon: Running) -> None:

@@ -306,6 +306,13 @@ def test_a_file_that_cannot_be_read_is_told_and_does_not_hide_the_other(home: Ho
     ]
 
 
+def test_a_file_in_utf16_is_told(home: Home) -> None:
+    """Read as UTF-8 it would hold no phrase, and nobody would know why."""
+    (home.workspace / "MEMORY.md").write_bytes("- a <!-- trigger: boat -->".encode("utf-16"))
+    (notice,) = home.reply("boat")["notices"]
+    assert notice["message"] == "MEMORY.md cannot be read (it is UTF-16; save it as UTF-8)"
+
+
 def test_odd_files_are_read(home: Home) -> None:
     """Marks of byte order, line ends of Windows, bytes that are not UTF-8 and separators that end no line."""
     (home.workspace / "MEMORY.md").write_bytes(
@@ -332,9 +339,9 @@ def test_every_entry_is_part_of_its_file(home: Home) -> None:
         home.write(text)
         lines = split_lines(text)
         for one in recalled_by("boat", home.corpus)[0]:
-            given = lines[one.entry.first - 1 :][: len(one.entry.lines)]
+            given = lines[one.entry.first - 1 : one.entry.last]
             assert [line.partition("<!--")[0].rstrip() for line in given] == [
-                line.partition("<!--")[0].rstrip() for line in one.entry.lines
+                line.partition("<!--")[0].rstrip() for line in one.entry.lines()
             ], text
 
 
