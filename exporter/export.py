@@ -52,8 +52,10 @@ def export_sessions(job: ExportJob, alive: Callable[[], None] = lambda: None) ->
     except StoreUnreadableError as error:
         return _failed("session_store_unreadable", str(error))
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and job.may_be_missing and not Path(job.ledger).exists():
+            return ExportReport()
         # Missing or unreadable is no proof that the sessions were deleted.
-        return _failed("transcripts_unreadable", _reason(error))
+        return _failed("transcripts_unreadable", f"{job.transcripts}: {_reason(error)}")
     try:
         with (
             ExportFolder(Path(job.export_folder), dry=job.dry_run) as folder,

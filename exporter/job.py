@@ -21,7 +21,8 @@ class ExportJob:
     `transcripts`, `export_folder` and `ledger` (a SQLite file) are absolute paths. A transcript older than
     `retention_days` has no export; 0 keeps all. `zone` (IANA) decides which day a turn belongs to. With `dry_run`
     nothing is written, deleted or remembered; with `diff` the report holds what changes in the exports. Transcripts
-    that were last written before `since_s` (Unix) are passed over, and keep their exports.
+    that were last written before `since_s` (Unix) are passed over, and keep their exports. `may_be_missing` says that
+    no folder of transcripts is needed as long as none was ever seen: nobody has spoken yet.
     """
 
     transcripts: str
@@ -34,6 +35,7 @@ class ExportJob:
     dry_run: bool = False
     diff: bool = False
     since_s: int = 0
+    may_be_missing: bool = False
 
     def __post_init__(self) -> None:
         # JSON has lists only; a job is the same job before and after it.

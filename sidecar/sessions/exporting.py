@@ -93,12 +93,17 @@ def export_job(settings: Settings, agent: AgentSettings) -> ExportJob | None:
         redact_patterns=settings.sidecar.redact.patterns,
         redact_allow=settings.sidecar.redact.allow,
         zone=str(agent.timezone),
+        may_be_missing=_configured(settings) is None,
     )
+
+
+def _configured(settings: Settings) -> str | None:
+    return settings.sidecar.transcripts or settings.session.store
 
 
 def transcripts_dir(settings: Settings, agent: AgentSettings) -> Path:
     """The folder of an agent's own transcripts. One agent's conversations are never another one's."""
-    configured = settings.sidecar.transcripts or settings.session.store
+    configured = _configured(settings)
     if configured is None:
         openclaw = settings.variables.get("OPENCLAW_STATE_DIR") or str(settings.home / ".openclaw")
         return Path(openclaw).expanduser() / "agents" / agent.id / "sessions"

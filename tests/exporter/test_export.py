@@ -222,6 +222,19 @@ def test_a_missing_transcripts_folder_removes_nothing(place: Place) -> None:
     assert place.names() == {"s1.md"}
 
 
+def test_an_agent_to_whom_nobody_has_spoken_needs_no_folder_of_transcripts(place: Place) -> None:
+    """It is missed from the first conversation on, or where it was named."""
+    place.source.rmdir()
+    assert place.export(may_be_missing=True).failures == []
+    (failure,) = place.export().failures
+    assert failure.reason.startswith(f"{place.source}: ")
+    place.source.mkdir()
+    place.write("s1.jsonl", [said("user", "hello")])
+    place.export(may_be_missing=True)
+    place.source.rename(place.source.with_name("elsewhere"))
+    assert place.export(may_be_missing=True).failures[0].code == "transcripts_unreadable"
+
+
 def test_a_killed_run_leaves_nothing_behind(place: Place) -> None:
     """A half-written file of an earlier run is swept away."""
     place.exports.mkdir()
