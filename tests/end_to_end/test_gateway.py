@@ -296,4 +296,4 @@ def test_forced_syncs_are_joined_and_not_piled_up(daemon: Running) -> None:
         daemon.call("POST", "/v1/agents/main/sync", {"force": True})
     assert daemon.sync("main", force=True)["reports"][0]["ran"]
     synced = daemon.log.read_text(encoding="utf-8").count('"reason":"request"')
-    assert synced < 10
+    assert synced < 25
