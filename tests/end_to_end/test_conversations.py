@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -81,10 +82,10 @@ class House(NamedTuple):
             return ""
 
 
+#: Every rule, and the one that needs most on the real qmd: which rule it is, no engine knows.
 CASES = [
-    pytest.param((engine, rule), id=f"{engine}-{rule}", marks=[pytest.mark.real_qmd] if engine == "qmd" else [])
-    for engine in ("builtin", "qmd")
-    for rule in SEEN
+    *(pytest.param(("builtin", rule), id=f"builtin-{rule}") for rule in SEEN),
+    pytest.param(("qmd", "tree"), id="qmd-tree", marks=[pytest.mark.real_qmd]),
 ]
 
 
@@ -164,7 +165,7 @@ def test_what_was_not_searched_is_counted_and_not_named(house: House) -> None:
         notices = house.daemon.search("main", question, sessionKey=ALICE, maxResults=50)["notices"]
         told = [notice for notice in notices if notice["code"] == "sessions_hidden"]
         hidden = len(ALL - SEEN[house.rule])
-        assert [notice["message"].split()[0] for notice in told] == ([str(hidden)] if hidden else [])
+        assert [re.findall(r"\d+", notice["message"]) for notice in told] == ([[str(hidden)]] if hidden else [])
         assert not any(name in str(told) for name in ("bob", "room", "nobody"))
 
 

@@ -25,7 +25,7 @@ MOST_ALIVE = {"mcp": 4, "update": 2, "embed": 1}
 INTERVAL_S = 30.0
 UPDATE_TIMEOUT_S = 10.0
 #: Embeds that have to be seen; each loads a model, and thirty would only be more of the same.
-EMBEDS = 4
+EMBEDS = 2
 CLIENTS = 4
 #: How long the daemon is left alone while its processor time is counted, in seconds.
 QUIET_S = 10.0
