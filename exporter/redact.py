@@ -128,6 +128,8 @@ class Redactor:
             groups = range(1, pattern.groups + 1)
             for match in pattern.finditer(text):
                 start, end = _secret(match, groups)
+                if rule.wraps:
+                    start = end - len(text[start:end].lstrip(b"_"))
                 if start < end and self._is_secret(rule, text[start:end]):
                     yield _Span(start, end, index)
 

@@ -26,6 +26,7 @@ _METADATA_HEADS: Final = frozenset(
     }
 )
 _HISTORY_HEAD: Final = "Chat history since last reply (untrusted, for context):"
+_FENCE: Final = "```"
 _CHRONOLOGY_HEAD: Final = re.compile(r"[^\n]{1,120} \(untrusted, chronological(?:, [^)\n]*)?\):")
 _DELIVERY_HINT: Final = re.compile(
     r"Delivery: (?:to send a message, use the `message` tool\.|Final assistant text is not automatically delivered"
@@ -59,7 +60,9 @@ _USER_NOISE: Final = re.compile(
     r"|Run the following periodic tasks \(only those due.*"
 )
 _EXEC_EVENT: Final = re.compile(
-    r"exec finished ?[:(].*|exec (?:completed|failed) \([^)]*\b(?:code -?\d+|signal \w+)[^)]*\).*", re.IGNORECASE
+    # It looks ahead for the bracket's end: one that never comes would be looked for behind every code.
+    r"exec finished ?[:(].*|exec (?:completed|failed) \((?=[^)]*\))[^)]*\b(?:code -?\d|signal \w)[^)]*\).*",
+    re.IGNORECASE,
 )
 _HEARTBEAT_REPLY: Final = "HEARTBEAT_OK"
 _SILENT_REPLY: Final = re.compile(r"[\W_]*(?:NO_REPLY[\W_]*)+|\{\s*\"action\"\s*:\s*\"NO_REPLY\"\s*\}", re.IGNORECASE)
@@ -102,10 +105,11 @@ def _is_silent(text: str, line: str) -> bool:
 
 def _without_metadata(text: str) -> str:
     lines = _without_stamp(text).split("\n")
+    last_fence = max((index for index, line in enumerate(lines) if line.strip() == _FENCE), default=-1)
     kept: list[str] = []
     position = 0
     while position < len(lines):
-        end = _metadata_end(lines, position)
+        end = _metadata_end(lines, position, last_fence)
         if end == position:
             kept.append(lines[position])
             end += 1
@@ -119,11 +123,11 @@ def _without_stamp(text: str) -> str:
     return text[stamp.end() :] if stamp else text
 
 
-def _metadata_end(lines: list[str], start: int) -> int:
+def _metadata_end(lines: list[str], start: int, last_fence: int) -> int:
     """Where the metadata that starts on this line ends; `start` when none does."""
     line = lines[start].strip()
     if line in _METADATA_HEADS:
-        end = _fence_end(lines, start + 1)
+        end = _fence_end(lines, start + 1, last_fence)
         if end == start + 1 and line == _HISTORY_HEAD:
             return _first(lines, start + 1, lambda text: not text)
         return end if end > start + 1 else start
@@ -142,12 +146,12 @@ def _untrusted_end(lines: list[str], start: int) -> int:
     return len(lines) if any(sign in line for line in near for sign in _UNTRUSTED_SIGNS) else start
 
 
-def _fence_end(lines: list[str], start: int) -> int:
+def _fence_end(lines: list[str], start: int, last_fence: int) -> int:
     """The line behind a JSON fence that opens at `start`; `start` when there is none or it never closes."""
-    if start >= len(lines) or not lines[start].strip().startswith("```"):
+    # Without the last one in mind, each of many fences that never close would be looked for up to the end.
+    if start >= last_fence or not lines[start].strip().startswith(_FENCE):
         return start
-    close = _first(lines, start + 1, lambda text: text == "```")
-    return close + 1 if close < len(lines) else start
+    return _first(lines, start + 1, lambda text: text == _FENCE) + 1
 
 
 def _first(lines: list[str], start: int, wanted: Callable[[str], bool]) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-import orjson
+from exporter.json_text import parsed
+from exporter.transcript import opened
 
 STORE_NAME: Final = "sessions.json"
 _PARENTS: Final = ("parentSessionKey", "spawnedBy")
@@ -64,10 +66,12 @@ class SessionStore:
 
 def _read(path: Path) -> Mapping[str, Mapping[str, Any]] | None:
     try:
-        store = orjson.loads(path.read_bytes())
+        # A link may lead to it, but a pipe must not be waited for.
+        with opened(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)) as file:
+            store = parsed(file.read())
     except FileNotFoundError:
         return None
-    except (OSError, orjson.JSONDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise StoreUnreadableError(f"{STORE_NAME} cannot be read") from error
     if not isinstance(store, dict):
         raise StoreUnreadableError(f"{STORE_NAME} is not an object")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import stat
@@ -13,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal
 
-import orjson
+from exporter.json_text import parsed
 
 Role = Literal["user", "assistant"]
 
@@ -213,20 +212,10 @@ class Transcript:
 def _parsed(line: bytes) -> dict[str, Any] | None:
     """The record of a line; None for anything else. Part of a JSON object is never a JSON object."""
     try:
-        record = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        record = _parsed_leniently(line)
+        record = parsed(line)
+    except ValueError:
+        return None
     return record if isinstance(record, dict) else None
-
-
-def _parsed_leniently(line: bytes) -> object:
-    """The same for JSON that JavaScript writes and Unicode forbids: half of an emoji that a limit has cut."""
-    if b"\\ud" not in line.lower():
-        return None
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _message(number: int, record: dict[str, Any]) -> Message | None:

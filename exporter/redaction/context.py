@@ -20,7 +20,8 @@ _VALUE: Final = r"([^\s\"'`\\,;&<>(){}|][^\s\"'`\\,;&|]{3,})"
 _QUOTED: Final = r"(?:\"((?:[^\"\\\n]|\\.){4,})\"|'((?:[^'\\\n]|\\.){4,})'|`([^`\n]{4,})`)"
 
 _LOGIN: Final = (
-    r"(?:db[_-]?pass(?:word)?|pass(?:words?|wd|phrase|code)|pwd|passwort|kennwort|senha|contraseña|mot de passe|пароль"
+    r"(?:(?:db|smtp|imap|ftp|mail|root|admin|user)[_-]?pass(?:word)?|psk"
+    r"|pass(?:words?|wd|phrase|code)|pwd|passwort|kennwort|senha|contraseña|mot de passe|пароль"
     r"|密码|密碼|パスワード|비밀번호)"
 )
 _CREDENTIAL: Final = (
@@ -61,6 +62,12 @@ ASSIGNMENTS: Final = (
     SecretRule(
         "assignment", rf"(?i)\b{_FIELD} (?:is|was|lautet|est|es):? [\"'`]?([^\s\"'`]{{4,}}[^\s\"'`.,;:!?)])", is_tricky
     ),
+    SecretRule(
+        "assignment", r"(?:密码|密碼|パスワード|비밀번호)\s?(?:是|为|為|は|는)\s*[「“\"'`]?([!-~]{4,})", is_tricky
+    ),
+    SecretRule("assignment", r"(?i)\bprivate[ _-]key\W{1,4}(0x[0-9a-f]{64})\b"),
+    # What Docker's own configuration calls it: the base64 of a name and a password.
+    SecretRule("assignment", r"\"auth\"\s*:\s*\"([A-Za-z0-9+/]{12,}={0,2})\"", is_dense),
     SecretRule("assignment", r"(?i)\blogin\s+\S+\s+password\s+(\S{4,})", is_value),
 )
 
@@ -106,6 +113,8 @@ FLAGS: Final = (
     SecretRule(
         "flag", r"\b(?:mysql|mysqldump|mariadb|mysqladmin|sshpass)\b[^\n|]*?\s-p\s?[\"']?([^\s\"']{4,})", is_value
     ),
+    SecretRule("flag", r"\b(?:docker|podman|helm registry)\s+login\b[^\n|]*?\s-p\s+[\"']?([^\s\"']{4,})", is_value),
+    SecretRule("flag", r"\b(?:add-)?authtoken\s+([A-Za-z0-9_-]{16,})", is_dense),
     SecretRule("flag", r"\b(?:redis-cli)\b[^\n|]*?\s-a\s+[\"']?([^\s\"']{4,})", is_value),
 )
 

@@ -22,9 +22,13 @@ KEY_BLOCKS: Final = (
 )
 
 
+# Markdown's emphasis may stand before it. It is no part of the secret, which costs less to see without a group.
+_FRONT: Final = r"\b_{0,2}"
+
+
 def _token(kind: str, shape: str) -> SecretRule:
     """A token that its own prefix gives away. No group: finding where one begins costs more than all the rest."""
-    return SecretRule(kind, rf"\b(?:{shape})", wraps=True)
+    return SecretRule(kind, rf"{_FRONT}(?:{shape})", wraps=True)
 
 
 def _glued_token(kind: str, shape: str) -> SecretRule:
@@ -34,7 +38,7 @@ def _glued_token(kind: str, shape: str) -> SecretRule:
 
 def _dense_token(kind: str, shape: str) -> SecretRule:
     """A token whose prefix is too short to be trusted alone."""
-    return SecretRule(kind, rf"\b(?:{shape})", is_dense, wraps=True)
+    return SecretRule(kind, rf"{_FRONT}(?:{shape})", is_dense, wraps=True)
 
 
 VENDOR_TOKENS: Final = (
@@ -45,6 +49,8 @@ VENDOR_TOKENS: Final = (
     _token("slack-token", r"xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}"),
     _token("slack-webhook", r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{16,}"),
     _token("discord-webhook", r"discord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d+/[A-Za-z0-9_-]{16,}"),
+    _token("webhook", r"open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/v2/hook/[\w-]{16,}"),
+    _token("webhook", r"maker\.ifttt\.com/trigger/\w+/(?:json/)?with/key/[\w-]{16,}"),
     _token("webhook", r"hooks\.zapier\.com/hooks/catch/\d+/\w{5,}|[\w-]+\.webhook\.office\.com/webhookb2/[\w@/-]{16,}"),
     _dense_token("discord-token", r"[MNO][A-Za-z\d_-]{23,27}\.[A-Za-z\d_-]{6}\.[A-Za-z\d_-]{27,}"),
     _glued_token("aws-key", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b|ABSK[A-Za-z0-9+/]{60,}={0,2}"),
@@ -72,7 +78,7 @@ VENDOR_TOKENS: Final = (
     _glued_token("rubygems-key", r"rubygems_[a-f0-9]{24,}"),
     _glued_token("clojars-token", r"CLOJARS_[A-Za-z0-9]{24,}"),
     _token("sendgrid-key", r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
-    _glued_token("brevo-key", r"xkeysib-[A-Za-z0-9-]{24,}"),
+    _glued_token("brevo-key", r"x(?:key|smtp)sib-[A-Za-z0-9-]{24,}"),
     _token("mailgun-key", r"key-[0-9a-f]{32}\b|[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}\b"),
     _token("mailchimp-key", r"[0-9a-f]{32}-us\d{1,2}\b"),
     _glued_token("digitalocean-token", r"do[opr]_v1_[A-Fa-f0-9]{16,}"),
@@ -119,6 +125,15 @@ VENDOR_TOKENS: Final = (
     _dense_token("fireworks-key", r"fw[-_][A-Za-z0-9]{20,}|fpk_[A-Za-z0-9]{16,}"),
     _dense_token("api-key", r"(?:fal|exa|brv|retaindb|mem0|am|sk|ddp|ddw)_[A-Za-z0-9_-]{20,}"),
     _dense_token("api-key", r"(?:fc|hsk|fio-u)-[A-Za-z0-9_-]{20,}"),
+    _glued_token("api-key", r"tskey-[a-z]+-[A-Za-z0-9-]{16,}|tgp_v1_[A-Za-z0-9_-]{24,}|jina_[A-Za-z0-9_-]{32,}"),
+    _dense_token("api-key", r"BSA[A-Za-z0-9_-]{24,}|AQVN[A-Za-z0-9_-]{32,}|pa-[A-Za-z0-9_-]{40,}"),
+    _dense_token("api-key", r"(?:ph[xs]|rnd|waka|pn[ub]|rdme|napi)_[A-Za-z0-9-]{24,}"),
+    _dense_token("api-key", r"re_[A-Za-z0-9]{6,}_[A-Za-z0-9]{20,}"),
+    _dense_token("api-key", r"(?:(?:duffel|shippo)_)?live_[A-Za-z0-9_-]{32,}|FLWSECK(?:_TEST)?-[A-Za-z0-9]{24,}"),
+    _dense_token("api-key", r"sl\.[A-Za-z0-9_.-]{60,}|sk\.eyJ[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
+    _dense_token("api-key", r"\d/\d{12,}(?:/\d{12,})?:[0-9a-f]{32}\b|sha256~[A-Za-z0-9_-]{40,}|oy2[a-z2-7]{43}\b"),
+    _dense_token("api-key", r"nsec1[02-9ac-hj-np-z]{50,}|[xyz]prv[A-Za-z0-9]{100,}"),
+    _token("jfrog-token", r"cmVmdGtu[A-Za-z0-9]{40,}"),
     _token("telegram-token", r"(?:bot)?\d{6,12}:[A-Za-z0-9_-]{30,}"),
     # Prefixes that a word may end in, as `risk-ant-`: behind one only with what else a token of this kind has.
     _glued_token("anthropic-key", r"sk-ant-[a-z]+\d\d-[A-Za-z0-9_-]{16,}"),
@@ -132,5 +147,5 @@ VENDOR_TOKENS: Final = (
     _glued_token("jwt", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
     _glued_token("npm-token", r"npm_[A-Za-z0-9]{30,}"),
     _glued_token("sendgrid-key", r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
-    SecretRule("password-hash", r"\$(?:2[abxy]|[156y]|argon2[a-z]*|scrypt)\$[./A-Za-z0-9$=,+]{20,}", wraps=True),
+    SecretRule("password-hash", r"\$(?:2[abxy]|[156y]|apr1|argon2[a-z]*|scrypt)\$[./A-Za-z0-9$=,+]{20,}", wraps=True),
 )

@@ -8,6 +8,7 @@ The pattern is very often the secret itself: it is in no file, no log and no com
 from __future__ import annotations
 
 import asyncio
+import glob
 import logging
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -126,7 +127,9 @@ class Forgetting:
             pattern=purge.pattern,
             telling=[*buried["telling"], *_telling_names(buried, purge)],
             folders=list(map(str, folders)),
-            files=[str(path) for path in index.parent.glob(f"{index.name}*") if not path.is_relative_to(state)],
+            files=[
+                str(path) for path in index.parent.glob(f"{glob.escape(index.name)}*") if not path.is_relative_to(state)
+            ],
             notes=[str(path) for path in _notes(agent)],
             exports=[str(path) for path in exports.glob("*.md") if path.name not in gone],
         )
@@ -155,6 +158,10 @@ def _indexes(agent: Agent) -> Iterator[Path]:
     for index in (agent.settings.index_path, second_index(agent.settings.index_path)):
         yield index
         yield successor_of(index)
+
+
+def _with_its_logs(index: Path) -> Iterator[Path]:
+    return index.parent.glob(f"{glob.escape(index.name)}*")
 
 
 def _notes(agent: Agent) -> Iterator[Path]:

@@ -120,4 +120,9 @@ def _matches(file: Any, wanted: Any, alive: Callable[[], None]) -> tuple[int, in
 
 
 def _lines(data: bytes, wanted: Any) -> int:
-    return len({data.count(b"\n", 0, match.start()) for match in wanted.finditer(data)})
+    lines, seen, ends = set(), 0, 0
+    for match in wanted.finditer(data):
+        ends += data.count(b"\n", seen, match.start())
+        seen = match.start()
+        lines.add(ends)
+    return len(lines)

@@ -198,3 +198,13 @@ def test_the_real_qmd_forgets(tmp_path: Path) -> None:
         transcript.rename(transcript.with_name("s2.jsonl.deleted.2026"))
         daemon.sync("main")
         assert agents.holding("Tomatoes want") == set()
+
+
+def test_the_proof_reads_an_index_whatever_its_name(agents: Agents) -> None:
+    """Brackets in a path are brackets."""
+    agents.config["agents"]["defaults"] = {"memorySearch": {"store": {"path": str(agents.root / "[{agentId}].sqlite")}}}
+    left = agents.root / "[main].sqlite-left"
+    left.write_text(SECRET)
+    with agents.daemon() as daemon:
+        daemon.sync("main")
+        assert purge(daemon, pattern=SECRET)["remaining"] == [{"file": str(left), "count": 1}]

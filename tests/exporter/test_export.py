@@ -532,3 +532,11 @@ def test_a_long_transcript_gives_signs_of_life(place: Place) -> None:
     signs: list[None] = []
     export_sessions(place.job, lambda: signs.append(None))
     assert len(signs) > 100
+
+
+def test_half_an_emoji_in_a_session_key_stops_no_export(place: Place) -> None:
+    """No database can hold it as it is."""
+    place.write("s1.jsonl", ['{"sessionKey": "\\ud83d", ' + json.dumps(said("user", "hello"))[1:]])
+    place.write("s2.jsonl", [said("user", "good evening")])
+    assert place.export().written == 2
+    assert place.export().unchanged == 2

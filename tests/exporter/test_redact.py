@@ -51,6 +51,26 @@ TOKENS = [
     ("twilio-key", "SK" + HEX),
     ("fernet-token", "gAAAAA" + BODY + BODY),
     ("telegram-token", "123456789:" + BODY),
+    ("api-key", "tskey-" + "auth-" + BODY),
+    ("api-key", "tgp_" + "v1_" + BODY),
+    ("api-key", "jina_" + BODY + BODY),
+    ("api-key", "BSA" + BODY),
+    ("api-key", "AQVN" + BODY + BODY),
+    ("api-key", "pa-" + BODY + BODY),
+    ("api-key", "phx_" + BODY),
+    ("api-key", "re_" + "Ab3dE6gH_" + BODY),
+    ("api-key", "shippo_" + "live_" + BODY + BODY),
+    ("api-key", "FLWSECK-" + BODY),
+    ("api-key", "sl." + BODY * 3),
+    ("api-key", "sk." + "eyJ" + BODY + "." + BODY),
+    ("api-key", "1/1200000000000:" + HEX),
+    ("api-key", "sha256~" + BODY + BODY),
+    ("api-key", "nsec1" + "q7w2" * 14),
+    ("api-key", "xprv" + BODY * 4),
+    ("brevo-key", "xsmtpsib-" + HEX),
+    ("jfrog-token", "cmVmdGtu" + BODY + BODY),
+    ("webhook", "open.feishu.cn/open-apis/bot/v2/hook/" + BODY),
+    ("webhook", "maker.ifttt.com/trigger/x/with/key/" + BODY),
 ]
 
 SURROUNDINGS = [
@@ -63,6 +83,7 @@ SURROUNDINGS = [
     "a\n{}\nb",
     "é{} ",
     "({})",
+    "_{} is what it was_",
 ]
 
 IN_CONTEXT = [
@@ -70,6 +91,14 @@ IN_CONTEXT = [
     ('DB_PASSWORD="correct-horse"', "correct-horse"),
     ("password: hunter2", "hunter2"),
     ("password=swordfish", "swordfish"),
+    ("smtp_pass = q1w2e3r4", "q1w2e3r4"),
+    ('psk="q1w2e3r4"', "q1w2e3r4"),
+    ("密码是q1w2e3r4", "q1w2e3r4"),
+    ("my private key 0x" + "0a1b2c3d" * 8, "0a1b2c3d"),
+    ('{"auths":{"r":{"auth":"Ym9iOnExdzJlM3I0dDU="}}}', "Ym9iOnExdzJlM3I0dDU"),
+    ("docker login -u ada -p q1w2e3r4 r.example", "q1w2e3r4"),
+    ("ngrok config add-authtoken 2abcDEF3ghiJKL4mnoPQR", "2abcDEF3ghi"),
+    ("ada:$apr1$q1w2e3r4$hn0UdnKYf633lfOmBogju3", "hn0UdnKYf633"),
     ('{"apiKey": "q1w2e3r4t5"}', "q1w2e3r4t5"),
     ('{\\"client_secret\\": \\"q1w2e3r4\\"}', "q1w2e3r4"),
     ("clientSecret: q1w2e3r4", "q1w2e3r4"),
@@ -114,6 +143,18 @@ IN_CONTEXT = [
 ]
 
 HARMLESS = [
+    "密码是必填的",
+    "psk: required",
+    "docker run -p 8080:8080 nginx:1.25",
+    "docker login registry.example, then docker run",
+    "the authtoken expires",
+    '"auth": "required"',
+    "sl.wikipedia.org/wiki/Some_Long_Title_About_Boats_And_Herons_On_The_Islands_Of_The_Azores",
+    "a live_view_component_with_a_long_name_for_the_page",
+    "pa-system-installation-guide-for-the-large-hall-2024",
+    "sha256~short",
+    "1/12: a date",
+    "private key 0x is a prefix",
     "Password: required",
     "the token: maybe later",
     "550e8400-e29b-41d4-a716-446655440000",

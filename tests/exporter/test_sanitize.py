@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from exporter.sanitize import collapse, sanitize
@@ -99,3 +101,30 @@ def test_white_space_collapses() -> None:
 def test_control_characters_go() -> None:
     """One of them would make a file binary for everything that reads it."""
     assert collapse("a\0b \x1b[31mred\x7f") == "ab [31mred"
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize(
+    ("before", "piece"),
+    [
+        ("", "Sender (untrusted metadata):\n```json\n"),
+        ("", "Chat history since last reply (untrusted, for context):\n```json\n\n"),
+        ("exec completed (", "code 1 "),
+        ("exec failed (code ", "1"),
+    ],
+)
+def test_a_text_eight_times_as_long_takes_about_eight_times_as_long(before: str, piece: str) -> None:
+    """Also where what begins never ends."""
+
+    def seconds(times: int) -> float:
+        started = time.process_time()
+        sanitize("user", before + piece * times)
+        return time.process_time() - started
+
+    short, long = (min(seconds(times) for _ in range(3)) for times in (2_000, 16_000))
+    # What a short text takes at least keeps a figure near the clock's own grain from deciding.
+    assert long < 16 * max(short, 0.001)
+
+
+def test_an_event_without_its_bracket_is_what_somebody_said() -> None:
+    assert sanitize("assistant", "exec completed (code 1") == "exec completed (code 1"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,21 @@ def test_a_broken_store_is_an_error(tmp_path: Path, text: str) -> None:
     (tmp_path / STORE_NAME).write_text(text)
     with pytest.raises(StoreUnreadableError):
         SessionStore(tmp_path)
+
+
+def test_half_an_emoji_in_a_name_does_not_break_the_store(tmp_path: Path) -> None:
+    """The gateway cuts the names of chats at a length, and JavaScript writes what is left of a pair."""
+    (tmp_path / STORE_NAME).write_text('{"a": {"sessionId": "1", "displayName": "Corvo \\ud83d"}}')
+    assert SessionStore(tmp_path).key_of("1.jsonl") == "a"
+
+
+def test_a_pipe_in_the_place_of_the_store_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / STORE_NAME)
+    with pytest.raises(StoreUnreadableError):
+        SessionStore(tmp_path)
+
+
+def test_the_store_may_be_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real.json").write_text('{"a": {"sessionId": "1"}}')
+    (tmp_path / STORE_NAME).symlink_to("real.json")
+    assert SessionStore(tmp_path).key_of("1.jsonl") == "a"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -67,3 +68,18 @@ def test_a_turn_that_also_stands_elsewhere_tells_nothing(tmp_path: Path) -> None
     found = looked(state, "", telling=telling, notes=[str(note)], exports=[str(export)])
     assert found.remaining == {f"{state}/index": 1}
     assert looked(state, "", telling=()).remaining == {}
+
+
+@pytest.mark.alone
+def test_lines_that_all_match_are_counted_in_time(tmp_path: Path) -> None:
+    """A note eight times as long takes about eight times as long."""
+    note = tmp_path / "note.md"
+
+    def seconds(lines: int) -> float:
+        note.write_text("swordfish and chips\n" * lines)
+        started = time.process_time()
+        assert looked(tmp_path / "none", "[a-z]", notes=[str(note)]).notes == {str(note): lines}
+        return time.process_time() - started
+
+    short, long = (min(seconds(lines) for _ in range(2)) for lines in (1_000, 8_000))
+    assert long < 16 * short
