@@ -35,6 +35,8 @@ from exporter.transcript import (
 from exporter.wording import Wording
 
 _DAY_NS: Final = 86_400 * 10**9
+# Before any time that a file can have: anybody can set one.
+_EVER_NS: Final = -(2**63)
 # Raised when reading, sanitizing or rendering changes, so that old exports are made anew.
 _FORMAT: Final = "2"
 
@@ -109,7 +111,7 @@ class _Run:
         self._job = job
         self._alive = alive
         self._source = Path(job.transcripts)
-        self._oldest_ns = time.time_ns() - job.retention_days * _DAY_NS if job.retention_days > 0 else 0
+        self._oldest_ns = time.time_ns() - job.retention_days * _DAY_NS if job.retention_days > 0 else _EVER_NS
         self._zone = ZoneInfo(job.zone)
         self._redactor, self._folder, self._ledger, self._store = redactor, folder, ledger, store
         self._recipe = f"{_FORMAT}:{redactor.fingerprint}:{job.zone}"

@@ -16,7 +16,7 @@ from exporter.job import ExportJob
 from exporter.ledger import Ledger
 from exporter.redact import Redactor, compile_pattern
 from exporter.sanitize import sanitize
-from exporter.session_store import SessionStore
+from exporter.session_store import SessionStore, is_same_key
 from exporter.transcript import (
     Bookmark,
     Listing,
@@ -91,7 +91,9 @@ class _Purge:
         """Bury every session that has, or had, this key, or that has this id."""
         names = {file.name for file in self._listing.files} | self._known.keys()
         before = self._ledger.tombstones.of_key(named) | ({named} & self._ledger.tombstones.sessions)
-        ids = before | {session_of(name) for name in names if named in (self._key_of(name), session_of(name))}
+        ids = before | {
+            session_of(name) for name in names if named == session_of(name) or is_same_key(named, self._key_of(name))
+        }
         names = {name for name in names if session_of(name) in ids}
         self.buried.known = bool(ids)
         self.buried.sessions = len(ids - before)
@@ -104,6 +106,9 @@ class _Purge:
             key = next((key for name in names if session_of(name) == session_id and (key := self._key_of(name))), "")
             mine = [name for name in names if session_of(name) == session_id]
             self._ledger.forget_session(session_id, key, mine)
+
+    def _is_of(self, name: str, named: str) -> bool:
+        return named == session_of(name) or is_same_key(named, self._key_of(name))
 
     def _key_of(self, name: str) -> str:
         known = self._known.get(name)

@@ -31,6 +31,7 @@ class SessionStore:
         found = _read(folder / STORE_NAME)
         self.exists = found is not None
         self._entries = found or {}
+        self._harmless: set[str] = set()
         self._keys = {name: key for key, entry in self._entries.items() if (name := _transcript_name(entry))}
 
     def key_of(self, transcript: str) -> str:
@@ -43,12 +44,14 @@ class SessionStore:
         waiting = [key]
         while waiting:
             current = waiting.pop()
-            if current in seen:
+            if current in seen or current in self._harmless:
                 continue
             if _is_chore_key(current):
                 return True
             seen.add(current)
             waiting += self._parents_of(current)
+        # Families are long, and asked about once for every member.
+        self._harmless |= seen
         return False
 
     def names(self, key: str) -> bool:
@@ -62,6 +65,20 @@ class SessionStore:
     def _parents_of(self, key: str) -> list[str]:
         entry = self._entries.get(key, {})
         return [parent for name in _PARENTS if isinstance(parent := entry.get(name), str)]
+
+
+def plain_key(key: str) -> str:
+    """A session key as keys are compared within one agent: in lower case, and without `agent:<id>:`."""
+    parts = key.strip().lower().split(":")
+    return ":".join(parts[2:] if parts[0] == "agent" and len(parts) > 2 else parts)
+
+
+def is_same_key(one: str, other: str) -> bool:
+    """Whether two keys mean one session. Both may name an agent, which is then the same."""
+    keys = [key.strip().lower() for key in (one, other)]
+    if all(key.startswith("agent:") for key in keys):
+        return keys[0] == keys[1]
+    return plain_key(one) == plain_key(other)
 
 
 def _read(path: Path) -> Mapping[str, Mapping[str, Any]] | None:

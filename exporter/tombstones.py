@@ -12,6 +12,7 @@ from typing import Any, Final
 import apsw
 
 from exporter.sanitize import collapse
+from exporter.session_store import plain_key
 
 _SALT_BYTES: Final = 32
 _SCHEMA: Final = """
@@ -42,11 +43,13 @@ class Tombstones:
 
     def of_key(self, session_key: str) -> set[str]:
         """The ids of the buried sessions of a key."""
-        return self._column("SELECT session_id FROM forgotten_session WHERE key_digest = ?", self.digest(session_key))
+        return self._column(
+            "SELECT session_id FROM forgotten_session WHERE key_digest = ?", self.digest(plain_key(session_key))
+        )
 
     def bury(self, session_id: str, session_key: str = "") -> None:
         """Export no transcript of a session again, whatever stands in it by then."""
-        values = (session_id, self.digest(session_key) if session_key else b"", int(time.time()))
+        values = (session_id, self.digest(plain_key(session_key)) if session_key else b"", int(time.time()))
         self._database.execute("INSERT OR IGNORE INTO forgotten_session VALUES (?, ?, ?)", values)
         self.sessions.add(session_id)
 

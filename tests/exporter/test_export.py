@@ -222,6 +222,12 @@ def test_a_missing_transcripts_folder_removes_nothing(place: Place) -> None:
     assert place.names() == {"s1.md"}
 
 
+def test_without_retention_no_time_is_too_long_ago(place: Place) -> None:
+    """A clock that was never set writes times before 1970."""
+    os.utime(place.write("s1.jsonl", [said("user", "hello")]), (-(10**6), -(10**6)))
+    assert (place.export(retention_days=0).written, place.export(retention_days=90).expired) == (1, 1)
+
+
 def test_an_agent_to_whom_nobody_has_spoken_needs_no_folder_of_transcripts(place: Place) -> None:
     """It is missed from the first conversation on, or where it was named."""
     place.source.rmdir()

@@ -170,6 +170,21 @@ def test_a_session_is_purged_by_its_key_with_all_its_files(place: Place) -> None
     assert not bury(place.job, session="agent:main:nobody").known
 
 
+@pytest.mark.parametrize(
+    "spelled", ["telegram:direct:7", "AGENT:main:Telegram:direct:7", " agent:main:telegram:direct:7"]
+)
+def test_a_key_is_purged_in_every_spelling_that_scope_reads_alike(place: Place, spelled: str) -> None:
+    """Before and after it was buried; the key of another agent is another one."""
+    place.write("s1.jsonl", [said("user", "the ferry to Corvo leaves at nine")])
+    stored(place, f'{{"{KEY}": {{"sessionId": "s1"}}}}')
+    place.export()
+    assert not bury(place.job, session="agent:other:telegram:direct:7").known
+    assert bury(place.job, session=spelled).sessions == 1
+    stored(place, "{}")
+    place.export()
+    assert bury(place.job, session=spelled).known
+
+
 def test_a_purge_forgets_no_chore(place: Place) -> None:
     """Whose a transcript is stays known, so that it stays left out when the store forgets it."""
     place.write("s1.jsonl", [said("user", "swordfish")])
