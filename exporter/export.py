@@ -125,7 +125,8 @@ class _Run:
         recent = [file for file in files if file.mtime_ns >= self._oldest_ns]
         chores = {file.name: key for file in recent if self._store.is_chore(key := self._key_of(file))}
         kept = [file for file in recent if file.name not in chores]
-        wanted = [file for file in kept if file.mtime_ns >= self._job.since_s * 10**9]
+        since_ns = self._job.since_s * 10**9 if self._job.since_s else _EVER_NS
+        wanted = [file for file in kept if file.mtime_ns >= since_ns]
         self._report.expired = len(files) - len(recent)
         self._report.left_out = len(chores)
         self._report.passed_over = len(kept) - len(wanted)
