@@ -9,7 +9,7 @@ PROCESSES ?= 2
 # OPENBLAS threads cost memory and help nothing at this size.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: setup run test properties check bench quality schema-fuzz chaos-qmd chaos-index chaos-exports qmd clean
+.PHONY: setup run test properties check bench quality schema-fuzz fleet chaos-qmd chaos-index chaos-exports qmd clean
 
 setup: $(VENV)/.ready
 
@@ -49,6 +49,10 @@ quality: setup
 # short form.
 schema-fuzz: setup
 	@$(BIN)/python -m tests.api.fuzz --requests 10000
+
+# Thirty agents on one daemon; `make test` has twelve.
+fleet: setup qmd
+	@FLEET_AGENTS=30 $(BIN)/python -m pytest tests/fleet
 
 # Ten minutes of searches while qmd hangs, dies, floods, lies and locks; `make test` has the short form.
 chaos-qmd: setup

@@ -7,6 +7,7 @@ parts:
   hosted      notes embedded by a provider elsewhere, against the time of its calls
   unchanged   a sync that finds nothing to do
   exports     the first export of gigabytes of transcripts, and one that finds nothing to do
+  sessions    a search beside many conversations, of which its session sees one
   freshness   from an edit to the search that finds it
   redaction   megabytes a second without their secrets, and the text that takes longest
   triggers    a message against the phrases of the curated notes
@@ -33,6 +34,7 @@ from tests.bench import (
     against_qmd,
     beside_a_build,
     building,
+    conversations,
     engine,
     freshness,
     growth,
@@ -49,6 +51,7 @@ from tests.bench.indexed import Indexed, indexed
 ALONE = {
     "indexing": building.run,
     "hosted": hosted.run,
+    "sessions": conversations.run,
     "unchanged": unchanged.run,
     "freshness": freshness.run,
     "leaving": leaving.run,

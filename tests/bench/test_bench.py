@@ -13,6 +13,7 @@ from tests.bench import (
     against_qmd,
     beside_a_build,
     building,
+    conversations,
     engine,
     freshness,
     growth,
@@ -110,6 +111,11 @@ def test_a_sync_of_unchanged_notes_opens_none() -> None:
 def test_an_edit_is_counted_before_it_is_found() -> None:
     fresh = freshness.measure(notes=30, edits=1)
     assert fresh.counted.p50 < fresh.found.p50
+
+
+def test_searches_beside_few_and_many_conversations_are_timed_in_turn() -> None:
+    times = conversations.measure(notes=20, few=2, many=8, questions=3)
+    assert [len(way.took_ms) for way in times.values()] == [3, 3]
 
 
 def test_all_hits_leave_with_their_sources_where_that_is_measured() -> None:

@@ -1,9 +1,13 @@
-"""Thirty agents with the real qmd on one daemon: few processes, fresh notes, and a daemon that rests when it may."""
+"""Many agents with the real qmd on one daemon: few processes, fresh notes, and a daemon that rests when it may.
+
+Twelve of them; `make fleet` has thirty.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,12 +23,12 @@ from tests.fleet import agents
 from tests.fleet.sampling import Samples, sampled
 from tests.running import MODEL, Running, real_qmd_path, running, until
 
-AGENTS = 30
+AGENTS = int(os.environ.get("FLEET_AGENTS", "12"))
 NAMES = [f"a{number}" for number in range(AGENTS)]
 MOST_ALIVE = {"mcp": 4, "update": 2, "embed": 1}
-INTERVAL_S = 30.0
+INTERVAL_S = 15.0
 UPDATE_TIMEOUT_S = 10.0
-#: Embeds that have to be seen; each loads a model, and thirty would only be more of the same.
+#: Embeds that have to be seen; each loads a model, and one for each agent would only be more of the same.
 EMBEDS = 2
 CLIENTS = 4
 #: How long the daemon is left alone while its processor time is counted, in seconds.
@@ -104,7 +108,7 @@ def test_every_agent_is_fresh_within_its_interval(lived: Lived) -> None:
 
 
 def test_an_idle_daemon_is_small_and_quiet(lived: Lived) -> None:
-    """Its own memory and processor time, with thirty agents known and the worker gone."""
+    """Its own memory and processor time, with all agents known and the worker gone."""
     with running(lived.folder / "daemon", agents.config(lived.folder, AGENTS), path=real_qmd_path()) as daemon:
         until(lambda: all_ready(daemon), deadline_s=60, what="the end of the boot")
         search_everywhere(daemon, rounds=1)
@@ -137,7 +141,7 @@ def retire_worker(daemon: psutil.Process) -> None:
 
 @pytest.mark.skipif(not MODEL.exists(), reason="the real model is not here: make qmd")
 def test_one_agent_at_a_time_is_embedded(tmp_path: Path) -> None:
-    """A real model, with updates and searches of thirty agents beside it."""
+    """A real model, with updates and searches of all agents beside it."""
     wanted = agents.config(tmp_path, AGENTS, searchMode="query", limits={"timeoutMs": 10_000})
     daemons = running(tmp_path / "daemon", wanted, path=real_qmd_path(), QMD_EMBED_MODEL=str(MODEL))
     with daemons as daemon, sampled(daemon) as samples:
