@@ -29,13 +29,16 @@ def measure(*, notes: int = NOTES, few: int = FEW, many: int = MANY, questions: 
     """Searches of one session in two daemons with the same notes, in turn."""
     written = corpus(notes, questions=questions)
     with tempfile.TemporaryDirectory(prefix="bench-") as name, ExitStack() as stack:
-        ways = []
-        for number in (few, many):
-            daemon = stack.enter_context(_remembering(Path(name) / str(number), written, number))
-            session = stack.enter_context(Session(daemon))
-            ways.append(Way(f"beside {number:,} conversations", session.search))
+        counts = (few, many)
+        daemons = [stack.enter_context(_remembering(Path(name) / str(count), written, count)) for count in counts]
+        # Only then: a connection on which nothing is said is closed.
+        sessions = [stack.enter_context(Session(daemon)) for daemon in daemons]
+        for session in sessions:
             session.search(written.questions[0])
-        return in_turn(ways, written.questions)
+        names = (f"beside {count:,} conversations" for count in counts)
+        return in_turn(
+            [Way(*way) for way in zip(names, (each.search for each in sessions), strict=True)], written.questions
+        )
 
 
 @contextmanager
