@@ -8,10 +8,11 @@ from functools import cache
 from http import HTTPStatus
 from typing import Any, Literal, TypeAlias
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
 import sidecar
+from sidecar.gateway.bodies import Body
 from sidecar.gateway.errors import Code
 from sidecar.gateway.replies.errors import Refusal
 from sidecar.gateway.routes import OPERATIONS, Operation
@@ -105,9 +106,18 @@ def _parameters(operation: Operation) -> Iterator[Json]:
     }
 
 
-def _request_body(body: Any, shapes: dict[Key, Json]) -> Json:
-    required = any(field.is_required() for field in body.model_fields.values())
-    return {"required": required, "content": {"application/json": {"schema": shapes[str(body), "validation"]}}}
+def _request_body(body: type[Body], shapes: dict[Key, Json]) -> Json:
+    content = {"application/json": {"schema": shapes[str(body), "validation"]}}
+    return {"required": not _may_be_empty(body), "content": content}
+
+
+def _may_be_empty(body: type[Body]) -> bool:
+    """Whether a request without a body is one: it is read as `{}`."""
+    try:
+        body.model_validate({})
+    except ValidationError:
+        return False
+    return True
 
 
 def _responses(operation: Operation, shapes: dict[Key, Json]) -> Iterator[tuple[str, Json]]:

@@ -27,6 +27,12 @@ def test_every_route_says_what_it_takes_answers_and_refuses(operation: Operation
     assert {str(code.status) for code in operation.refusals} <= described["responses"].keys()
 
 
+@pytest.mark.parametrize(("path", "required"), [("sync", False), ("memory_search", True), ("purge", True)])
+def test_a_body_that_says_nothing_is_optional_where_nothing_has_to_be_said(path: str, required: bool) -> None:
+    """A purge needs no field by itself, and one of two."""
+    assert document()["paths"][f"/v1/agents/{{id}}/{path}"]["post"]["requestBody"]["required"] is required
+
+
 def test_every_code_is_answered_by_some_route() -> None:
     """A code that nobody can meet is no part of the interface."""
     assert {code for operation in OPERATIONS for code in operation.refusals} == {*Code}
