@@ -230,12 +230,15 @@ class ExportBody(Body):
     """Pass over transcripts last written before this day, in the user's time zone."""
 
 
+PatternText = Annotated[str, Field(min_length=1, max_length=10_000, json_schema_extra={"format": "regex"})]
+
+
 class PurgeBody(Body):
     """`POST /v1/agents/{id}/purge`: names either a session or a pattern."""
 
     session: Annotated[SessionKeyText, Field(min_length=1)] | None = None
     """The key or the id of a session."""
-    pattern: Annotated[Annotated[str, Field(min_length=1, max_length=10_000)] | None, Field(repr=False)] = None
+    pattern: Annotated[PatternText | None, Field(repr=False)] = None
     """RE2; every turn that it matches is forgotten."""
     dry_run: bool = False
     """Remove nothing, and say what would be."""
