@@ -69,16 +69,21 @@ class SessionStore:
 
 def plain_key(key: str) -> str:
     """A session key as keys are compared within one agent: in lower case, and without `agent:<id>:`."""
+    return ":".join(_parts(key))
+
+
+def _parts(key: str) -> list[str]:
     parts = key.strip().lower().split(":")
-    return ":".join(parts[2:] if parts[0] == "agent" and len(parts) > 2 else parts)
+    return parts[2:] if parts[0] == "agent" else parts
 
 
 def is_same_key(one: str, other: str) -> bool:
-    """Whether two keys mean one session. Both may name an agent, which is then the same."""
+    """Whether two keys mean one session. Both may name an agent, which is then the same; no key means none."""
     keys = [key.strip().lower() for key in (one, other)]
     if all(key.startswith("agent:") for key in keys):
         return keys[0] == keys[1]
-    return plain_key(one) == plain_key(other)
+    plain = plain_key(one)
+    return bool(plain) and plain == plain_key(other)
 
 
 def _read(path: Path) -> Mapping[str, Mapping[str, Any]] | None:
@@ -103,8 +108,7 @@ def _transcript_name(entry: Mapping[str, Any]) -> str:
 
 
 def _is_chore_key(key: str) -> bool:
-    parts = key.lower().split(":")
-    rest = parts[2:] if parts[0] == "agent" else parts
+    rest = _parts(key)
     if not rest:
         return False
     chore = rest[0] in _CHORE_HEADS or rest[-1] == "heartbeat" or "subagent" in rest

@@ -185,6 +185,15 @@ def test_a_key_is_purged_in_every_spelling_that_scope_reads_alike(place: Place, 
     assert bury(place.job, session=spelled).known
 
 
+@pytest.mark.parametrize("nobody", [" ", "agent:main", "agent:main:", ":"])
+def test_a_key_that_names_nobody_buries_no_session_without_a_key(place: Place, nobody: str) -> None:
+    """Transcripts of which nobody said whose they are have nothing in common."""
+    place.write("s1.jsonl", [said("user", "the ferry to Corvo leaves at nine")])
+    place.export()
+    assert not bury(place.job, session=nobody).known
+    assert place.export().unchanged == 1
+
+
 def test_a_purge_forgets_no_chore(place: Place) -> None:
     """Whose a transcript is stays known, so that it stays left out when the store forgets it."""
     place.write("s1.jsonl", [said("user", "swordfish")])
