@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO, Final
 from zoneinfo import ZoneInfo
@@ -116,6 +117,8 @@ class _Run:
         self._redactor, self._folder, self._ledger, self._store = redactor, folder, ledger, store
         self._recipe = f"{_FORMAT}:{redactor.fingerprint}:{job.zone}"
         self._known = ledger.entries()
+        # Asked twice of every file of other people's, each time by opening it.
+        self._owner = cache(folder.owner)
         self._report = ExportReport()
 
     def over(self, listing: Listing) -> ExportReport:
@@ -166,7 +169,7 @@ class _Run:
     def _exported(self, listing: Listing) -> set[str]:
         """The transcripts that have an export and are not listed, whatever the ledger knows of them."""
         strays = self._folder.names() - {export_name(file.name) for file in listing.files}
-        owners = (self._folder.owner(name) for name in strays if name.endswith(".md"))
+        owners = (self._owner(name) for name in strays if name.endswith(".md"))
         return {owner for owner in owners if owner}
 
     def _bring_up_to_date(self, file: TranscriptFile) -> None:
@@ -296,7 +299,7 @@ class _Run:
     def _remove_all_but(self, kept: set[str]) -> None:
         """Delete our exports of transcripts that are deleted or expired, also those that the ledger has forgotten."""
         strays = self._folder.names() - {export_name(transcript) for transcript in kept}
-        owners = {name: self._folder.owner(name) for name in strays if name.endswith(".md")}
+        owners = {name: self._owner(name) for name in strays if name.endswith(".md")}
         for name, owner in owners.items():
             if owner is not None and name == export_name(owner):
                 self._remove(name, owner)

@@ -12,6 +12,8 @@ from sidecar.sessions.visibility import Asker, Visible
 
 log = logging.getLogger(__name__)
 
+#: What every tool says of an agent whose memory is turned off.
+DISABLED = "memory search is disabled for this agent"
 #: Channels are the caller's words; a line of the log is not.
 _MOST_CHANNEL_CHARS = 64
 

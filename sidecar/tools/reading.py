@@ -14,7 +14,7 @@ from backends.corpus import Kind, Located
 from backends.media import type_of
 from scope import Decision
 from sidecar.agents import Agent
-from sidecar.tools.admission import admit, conversations_for, denied_json
+from sidecar.tools.admission import DISABLED, admit, conversations_for, denied_json
 from sidecar.tools.passage import Passage, passage
 from sidecar.tools.paths import PathNotAllowedError, locate, opened
 
@@ -58,8 +58,7 @@ async def get(agent: Agent, request: ReadRequest, pool: Executor) -> dict[str, A
     if not decision.allowed:
         return {"path": request.path, "text": "", "outcome": "denied", "denied": denied_json(decision)}
     if not agent.enabled:
-        error = "memory search is disabled for this agent"
-        return {"path": request.path, "text": "", "disabled": True, "error": error}
+        return {"path": request.path, "text": "", "disabled": True, "error": DISABLED}
     place, loop = _place(request), asyncio.get_running_loop()
     async with asyncio.timeout(TIMEOUT_S):
         located = await loop.run_in_executor(pool, lambda: locate(agent.corpus, place.path))

@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date
 from typing import Any, Literal
 
 from backends.base import Answer, BackendError, Mode, Notice, Query, Source
@@ -22,6 +22,7 @@ from sidecar.sessions.visibility import Visible
 from sidecar.tools import refusals
 from sidecar.tools.admission import admit, conversations_for
 from sidecar.tools.citations import cites
+from sidecar.tools.daily_notes import today
 from sidecar.tools.emptiness import why_nothing
 from sidecar.tools.limits import snippet_chars
 from sidecar.tools.replies import reply
@@ -144,7 +145,7 @@ def _query(agent: Agent, request: SearchRequest, memory: Memory, *, cite: bool) 
         mode=Mode(request.mode) if request.mode else memory.qmd.search_mode,
         after=request.after,
         before=request.before,
-        today=datetime.now(agent.settings.timezone).date(),
+        today=today(agent.settings.timezone, time.time),
         explain=request.explain,
     )
     return query, notices

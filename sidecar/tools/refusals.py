@@ -9,7 +9,7 @@ from backends.embedding import QUOTA
 from scope import Decision
 from sidecar.config import Memory
 from sidecar.shapes import bootstrap_json
-from sidecar.tools.admission import denied_json
+from sidecar.tools.admission import DISABLED, denied_json
 from sidecar.tools.outcomes import Outcome
 
 _ACTIONS = {Failure.TIMEOUT: "Retry; raise timeoutMs if it goes on.", Failure.LOCKED: "Retry in a moment."}
@@ -35,7 +35,7 @@ def disabled(memory: Memory, off_by: str) -> dict[str, Any]:
     return {
         **_empty(memory, Outcome.DISABLED),
         "disabled": True,
-        "error": "memory search is disabled for this agent",
+        "error": DISABLED,
         "action": _SWITCHES[off_by],
     }
 

@@ -23,7 +23,7 @@ from backends.text.annotations import Triggered, triggers
 from backends.text.graphemes import word_before
 from sidecar.agents import Agent
 from sidecar.shapes import notice_json
-from sidecar.tools.admission import admit, denied_json
+from sidecar.tools.admission import DISABLED, admit, denied_json
 from sidecar.tools.phrases import Message, PhraseIndex, phrase_of, subject
 
 #: The roots that are looked at, in the order of their entries where nothing else decides.
@@ -67,7 +67,7 @@ async def recall(agent: Agent, request: TriggersRequest, pool: Executor) -> dict
     if not decision.allowed:
         return {"entries": [], "denied": denied_json(decision)}
     if not agent.enabled:
-        return {"entries": [], "disabled": True, "error": "memory search is disabled for this agent"}
+        return {"entries": [], "disabled": True, "error": DISABLED}
     if decision.kind in SILENT:
         return {"entries": [], "skipped": decision.kind}
     loop = asyncio.get_running_loop()
