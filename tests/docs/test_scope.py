@@ -15,7 +15,9 @@ from tests.running import REPOSITORY
 PAGE = (REPOSITORY / "docs" / "scope.md").read_text(encoding="utf-8")
 VERDICTS = [
     (recipe, key, allowed)
-    for recipe, may, may_not in re.findall(r"```json5\n(\{[^`]*)```\n\n- may: (.*)\n- may not: (.*)\n", PAGE)
+    for recipe, may, may_not in re.findall(
+        r"```json5\n(\{[^`]*)```\n\n- may: (.*?)\n- may not: (.*?)\n\n", PAGE, re.DOTALL
+    )
     for keys, allowed in ((may, True), (may_not, False))
     for key in re.findall(r"`([^`]+)`", keys)
 ]
