@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from pydantic import BaseModel
 
-from sidecar.config import unused
+from sidecar.config import needs_restart, unused
 from sidecar.config.schema import Compaction, Memory, Provider, Session, SessionTools, Sidecar
 from sidecar.config.search import MemorySearch
 from tests.api.reference import word
@@ -47,7 +47,7 @@ wrong is told with its file and line by `qmd-sidecar config check`, what holds b
 - **Durations** are texts such as `30s`, `5m`, `1h30m`; a bare number counts minutes. **Sizes** are texts such as
   `500kb`, `2mb`; a bare number counts bytes. Numbers in keys that end in `Ms` are milliseconds.
 - **Numbers** whose range is told are brought into it, with a notice; others that cannot be are errors.
-- A change holds [after a reload](operating.md#changing-the-configuration).
+- A change holds [after a reload](operating.md#changing-the-configuration), or after a restart where the table says so.
 
 ## Agents
 
@@ -119,7 +119,12 @@ def _section(path: str, schema: Json) -> str:
 def _row(path: str, name: str, value: Json, schema: Json) -> str:
     is_needed = name in schema.get("required", [])
     default = "needed" if is_needed else _default(value.get("default"))
-    return f"| `{name}` | {_type(path, name, value)} | {default} | {_line(value['description'])} |"
+    meaning = _line(value["description"]) + (" **Needs a restart.**" if _is_fixed(f"{path}.{name}") else "")
+    return f"| `{name}` | {_type(path, name, value)} | {default} | {meaning} |"
+
+
+def _is_fixed(key: str) -> bool:
+    return needs_restart(tuple(key.split(".")))
 
 
 def _default(value: Any) -> str:
