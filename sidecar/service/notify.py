@@ -34,7 +34,7 @@ class Notifier:
 
     def __init__(self, address: str = "", *, watchdog_s: float = 0.0) -> None:
         self._address = address
-        self._watchdog_s = watchdog_s
+        self.watchdog_s = watchdog_s
         self._status = ""
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) if address else None
 
@@ -63,6 +63,11 @@ class Notifier:
         """The daemon drains and ends."""
         self._say("STOPPING=1", "STATUS=stopping")
 
+    def close(self) -> None:
+        """Nothing more will be said."""
+        if self._socket is not None:
+            self._socket.close()
+
     async def attend(self, status: Callable[[], str], *, ready: Callable[[], bool], alive: Callable[[], bool]) -> None:
         """Say that the daemon is ready, then how it is and that it lives, for ever.
 
@@ -70,7 +75,7 @@ class Notifier:
         """
         if self._socket is None:
             return
-        if self._watchdog_s:
+        if self.watchdog_s:
             # The manager ends us by SIGABRT: let the log say where every thread hung.
             faulthandler.enable()
         for _ in range(int(PATIENCE_S / _LOOK_S)):
@@ -79,11 +84,11 @@ class Notifier:
             await asyncio.sleep(_LOOK_S)
         self.ready(status())
         while True:
-            await asyncio.sleep(self._watchdog_s / SIGNS_A_PERIOD or STATUS_INTERVAL_S)
+            await asyncio.sleep(self.watchdog_s / SIGNS_A_PERIOD or STATUS_INTERVAL_S)
             self._tell(status(), alive=alive())
 
     def _tell(self, status: str, *, alive: bool) -> None:
-        lines = ["WATCHDOG=1"] if alive and self._watchdog_s else []
+        lines = ["WATCHDOG=1"] if alive and self.watchdog_s else []
         if status != self._status:
             self._status = status
             lines.append(f"STATUS={status}")

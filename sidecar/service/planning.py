@@ -25,7 +25,7 @@ KEPT_VARIABLES = (
 
 def plan(settings: Settings, environ: Mapping[str, str], given: Mapping[str, Path | None]) -> Invocation:
     """The invocation for `settings`; `given` are the places that flags named, by flag."""
-    flags = [word for flag, path in given.items() if path is not None for word in (flag, os.path.abspath(path))]  # noqa: PTH100 - links stay
+    flags = [word for flag, path in given.items() if path is not None for word in (flag, str(path.absolute()))]
     kept = {name: environ[name] for name in KEPT_VARIABLES if environ.get(name)}
     return Invocation(
         argv=(*command(), "run", *flags),

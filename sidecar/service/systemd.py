@@ -153,12 +153,15 @@ class Systemd:
 
 def drop_in_of(invocation: Invocation, *, confined: bool) -> str:
     """The drop-in's text; `confined` names the folders that stay writable. Raises `ServiceError`."""
-    # The colon: nothing in the line is a variable.
     first, *rest = invocation.argv
+    if re.search(r"""["'\\]""", first):
+        # systemd takes them in arguments alone.
+        raise _unwritable(first)
     lines = [
         "[Service]",
         *(f"Environment={quoted(f'{name}={value}')}" for name, value in invocation.environment.items()),
         "ExecStart=",
+        # The colon: nothing in the line is a variable.
         "ExecStart=" + " ".join((quoted(f":{first}"), *map(quoted, rest))),
     ]
     if confined:
@@ -169,9 +172,13 @@ def drop_in_of(invocation: Invocation, *, confined: bool) -> str:
 def quoted(text: str) -> str:
     """One word of a unit file, whatever is in it; a percent sign would be a specifier. Raises `ServiceError`."""
     if _CONTROL.search(text) or os.fsencode(text).decode("utf-8", errors="replace") != text:
-        raise ServiceError("unit_unwritable", f"no unit file can hold {text!r}", hint="use a path of plain characters")
+        raise _unwritable(text)
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{escaped}"'
+
+
+def _unwritable(text: str) -> ServiceError:
+    return ServiceError("unit_unwritable", f"no unit file can hold {text!r}", hint="use a path of plain characters")
 
 
 def _user_units(environ: Mapping[str, str]) -> Path:
