@@ -37,6 +37,8 @@ from sidecar.logs import logging_to
 from sidecar.places import POINTER
 from sidecar.probing import Prober
 from sidecar.scheduler import Scheduler
+from sidecar.service.launch import Launch
+from sidecar.service.notify import PATIENCE_S, summary
 from sidecar.sessions.conversations import Conversations
 from sidecar.sessions.exporting import Exports, export_job, transcripts_dir
 from sidecar.sessions.following import Following, watched
@@ -56,6 +58,8 @@ MAX_DESCRIPTORS = 8192
 TEND_INTERVAL_S = 15.0
 SWEEP_INTERVAL_S = 120.0
 CLOSE_TIMEOUT_S = 10.0
+#: No job begins this late while anybody looks: the two that tend come round within seconds.
+OVERDUE_S = 2 * TEND_INTERVAL_S
 
 OnReady = Callable[[Settings], None]
 
@@ -67,11 +71,13 @@ def run(settings: Settings, *, log_level: str | None = None, on_ready: OnReady |
     logs = settings.sidecar.log
     file = Path(logs.file).expanduser() if logs.file else None
     try:
+        launch = Launch.taken_from(os.environ, pid=os.getpid())
+        settings = launch.placed(settings)
         check_length(settings.socket)
         private_folder(settings.state_dir)
         with logging_to(level=log_level or logs.level, file=file), StateLock(settings.state_dir):
             _end_orphans(settings.state_dir)
-            asyncio.run(Daemon(settings, environ=os.environ).serve(on_ready))
+            asyncio.run(Daemon(settings, environ=os.environ, launch=launch).serve(on_ready))
             _leave_stuck_threads()
     except StartupError as error:
         print(error, file=sys.stderr)  # noqa: T201 - there is no log to say it in
@@ -121,8 +127,9 @@ def _end_orphans(state_dir: Path) -> None:
 class Daemon:
     """One daemon: the agents, the worker that indexes for them, and the gateway in front."""
 
-    def __init__(self, settings: Settings, *, environ: Mapping[str, str]) -> None:
+    def __init__(self, settings: Settings, *, environ: Mapping[str, str], launch: Launch) -> None:
         self._settings = settings
+        self._launch = launch
         self._environ = environ
         self._started_at = time.time()
         self._stopping = asyncio.Event()
@@ -158,6 +165,7 @@ class Daemon:
             mode=socket.mode,
             group=socket.group,
             extra_uids=socket.allow_uids,
+            inherited=self._launch.socket,
         )
         await self._serve(self._endpoint, on_ready)
 
@@ -167,7 +175,7 @@ class Daemon:
         self._scheduler.every(SWEEP_INTERVAL_S, "orphans.sweep", self._sweep)
         self._scheduler.start()
         watching = self._watching()
-        work = [self._boot(on_ready, watching), watching.run(), self._follow()]
+        work = [self._boot(on_ready, watching), watching.run(), self._follow(), self._attend()]
         background = [asyncio.create_task(each) for each in work]
         try:
             self._write_pointers()
@@ -175,6 +183,7 @@ class Daemon:
             log.info("stopping")
         finally:
             self._stopping.set()
+            self._launch.notifier.stopping()
             self._scheduler.stop()
             for task in background:
                 task.cancel()
@@ -183,6 +192,18 @@ class Daemon:
             await self._close()
             self._remove_pointers()
         log.info("stopped")
+
+    async def _attend(self) -> None:
+        """Tell the service manager how the daemon is, and that its loop and its scheduler live."""
+        await self._booted.wait()
+        await self._launch.notifier.attend(
+            self._status_line,
+            ready=lambda: self._state() == "ready",
+            alive=lambda: self._scheduler.overdue_s() < OVERDUE_S,
+        )
+
+    def _status_line(self) -> str:
+        return summary(agent.status()["state"] for agent in self._fleet)
 
     async def _sweep(self) -> None:
         loop = asyncio.get_running_loop()
@@ -274,6 +295,7 @@ class Daemon:
         syncs = [agent.syncs.run(name, "boot") for agent, names in first.items() for name in names]
         boot = asyncio.gather(*syncs)
         if update.wait_for_boot_sync:
+            self._launch.notifier.starting(within_s=update.update_timeout_ms / 1000 + PATIENCE_S)
             await asyncio.wait({boot}, timeout=update.update_timeout_ms / 1000)
         self._booted.set()
         log.info("ready", extra={"fields": {"socket": str(self._settings.socket), "agents": len(self._fleet.ids)}})

@@ -32,7 +32,9 @@ def run(
     # Here, not above: only this verb pays for the schema, and a wrong file is told before the engines are loaded.
     from sidecar import config as configuration
     from sidecar.cli import tour as guided
+    from sidecar.service import folders
 
+    folders.adopt(os.environ, pid=os.getpid())
     try:
         settings = configuration.load(config, environ=os.environ, state_dir=state_dir, socket=socket)
     except configuration.ConfigError as error:

@@ -26,7 +26,7 @@ class ServiceError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """How a command ended: its exit code, standard output, and the last line that it complained with."""
+    """How a command ended: its exit code, standard output, and the first line that it complained with."""
 
     code: int
     out: str
@@ -103,7 +103,7 @@ def run(argv: Sequence[str], environ: Mapping[str, str]) -> Ran:
             "manager_silent", f"{argv[0]} did not end within {COMMAND_TIMEOUT_S:.0f} s", hint="qmd-sidecar status"
         ) from None
     complaints = done.stderr.strip().splitlines()
-    return Ran(code=done.returncode, out=done.stdout, complaint=complaints[-1] if complaints else "")
+    return Ran(code=done.returncode, out=done.stdout, complaint=complaints[0] if complaints else "")
 
 
 def missing(why: str) -> ServiceError:

@@ -9,12 +9,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import faulthandler
+import logging
 import os
 import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, MutableMapping
 from typing import Self
+
+log = logging.getLogger(__name__)
 
 #: Three signs of life in each period that the manager allows: one may come late, or not at all.
 SIGNS_A_PERIOD = 3
@@ -82,16 +85,16 @@ class Notifier:
             if ready():
                 break
             await asyncio.sleep(_LOOK_S)
-        self.ready(status())
+        self.ready(_line(status))
         while True:
             await asyncio.sleep(self.watchdog_s / SIGNS_A_PERIOD or STATUS_INTERVAL_S)
-            self._tell(status(), alive=alive())
+            self._tell(status, alive=alive())
 
-    def _tell(self, status: str, *, alive: bool) -> None:
+    def _tell(self, status: Callable[[], str], *, alive: bool) -> None:
         lines = ["WATCHDOG=1"] if alive and self.watchdog_s else []
-        if status != self._status:
-            self._status = status
-            lines.append(f"STATUS={status}")
+        if (line := _line(status)) != self._status:
+            self._status = line
+            lines.append(f"STATUS={line}")
         self._say(*lines)
 
     def _say(self, *lines: str) -> None:
@@ -100,6 +103,15 @@ class Notifier:
         to = f"\0{self._address[1:]}" if self._address.startswith("@") else self._address
         with contextlib.suppress(OSError, ValueError):
             self._socket.sendto(os.fsencode("\n".join(lines)), socket.MSG_DONTWAIT, to)
+
+
+def _line(status: Callable[[], str]) -> str:
+    """The status; one that cannot be told is no reason to be ended for want of signs of life."""
+    try:
+        return status()
+    except Exception:
+        log.exception("the status line failed")
+        return "status unknown"
 
 
 def summary(states: Iterable[str]) -> str:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -97,6 +100,27 @@ def test_a_dead_scheduler_gives_no_sign_of_life(manager: socket.socket) -> None:
         )
     )
     assert messages == [["READY=1", "STATUS=fine"], ["STATUS=ailing"], ["STATUS=worse"]]
+
+
+def test_the_log_says_where_a_daemon_hung_that_the_watchdog_ended(manager: socket.socket) -> None:
+    """SIGABRT is what the manager sends."""
+    hung = (
+        "import asyncio, os, sys; from sidecar.service.notify import Notifier\n"
+        "def hang(): os.abort()\n"
+        "notifier = Notifier(sys.argv[1], watchdog_s=1)\n"
+        "asyncio.run(notifier.attend(hang, ready=lambda: True, alive=lambda: True))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", hung, manager.getsockname()], stderr=subprocess.PIPE, encoding="utf-8", timeout=60
+    )
+    assert ended.returncode == -signal.SIGABRT
+    assert "in hang" in ended.stderr
+
+
+def test_a_status_that_fails_is_no_reason_to_fall_silent(manager: socket.socket) -> None:
+    """The watchdog would end a daemon that answers."""
+    messages = asyncio.run(attended(manager, status=lambda: str(1 / 0), until=lambda lines: "WATCHDOG=1" in lines))
+    assert messages[0] == ["READY=1", "STATUS=status unknown"]
 
 
 def test_reloading_carries_the_time_that_systemd_wants(manager: socket.socket, speaking: Speaking) -> None:
