@@ -49,6 +49,11 @@ class Scheduler:
             replace_existing=True,
         )
 
+    def cancel(self, name: str) -> None:
+        """Never run a job again; one that nobody knows is none."""
+        if self._jobs.get_job(name):
+            self._jobs.remove_job(name)
+
     def overdue_s(self) -> float:
         """How long the job that waits longest should have begun by now: seconds, unless nobody looks any more."""
         runs = [job.next_run_time for job in self._jobs.get_jobs() if job.next_run_time]

@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from sidecar.cli.exits import Exit, VerbError, verb
 from sidecar.cli.options import shared_options
+
+if TYPE_CHECKING:
+    from sidecar.config import Settings
+    from sidecar.service.launch import Launch
 
 
 @click.command()
@@ -32,22 +37,40 @@ def run(
     # Here, not above: only this verb pays for the schema, and a wrong file is told before the engines are loaded.
     from sidecar import config as configuration
     from sidecar.cli import tour as guided
-    from sidecar.service import folders
 
-    folders.adopt(os.environ, pid=os.getpid())
+    launch = _launch()
+    socket = launch.path or socket
+    # Of the start: what the daemon sets for its children later is no change of the configuration.
+    environ = dict(os.environ)
+
+    def load(*, state_dir: Path | None = state_dir, socket: Path | None = socket) -> Settings:
+        settings = configuration.load(config, environ=environ, state_dir=state_dir, socket=socket)
+        return guided.with_sample(settings) if tour else settings
+
     try:
-        settings = configuration.load(config, environ=os.environ, state_dir=state_dir, socket=socket)
+        settings = load()
     except configuration.ConfigError as error:
         raise VerbError(Exit.CONFIGURATION, error.code, str(error), hint=_check(config)) from None
-    if tour:
-        settings = guided.with_sample(settings)
 
     # A search multiplies too little to share between threads: they would wait for each other, and for nothing.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
     from sidecar import daemon
+    from sidecar.configured import Configured
 
-    return daemon.run(settings, log_level=log_level, on_ready=guided.ask if tour else None)
+    on_ready = guided.ask if tour else None
+    return daemon.run(Configured(settings, load), launch=launch, log_level=log_level, on_ready=on_ready)
+
+
+def _launch() -> Launch:
+    """What a service manager handed over, taken before anything is started that could take it, too."""
+    from sidecar.errors import StartupError
+    from sidecar.service.launch import Launch
+
+    try:
+        return Launch.taken_from(os.environ, pid=os.getpid())
+    except StartupError as error:
+        raise VerbError(Exit(error.exit_code), error.code, error.message, hint=error.hint) from None
 
 
 def _check(config: Path | None) -> str:

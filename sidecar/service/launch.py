@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import socket as sockets
 from collections.abc import MutableMapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
-from sidecar.config import Settings
+from sidecar.service import folders
 from sidecar.service.activation import inherited, path_of
 from sidecar.service.notify import Notifier
 
@@ -21,9 +22,14 @@ class Launch:
 
     @classmethod
     def taken_from(cls, environ: MutableMapping[str, str], *, pid: int) -> Self:
-        """What is there for process `pid`. It is removed from `environ`. Raises `StartupError` for a wrong socket."""
+        """What is there for process `pid`, removed from `environ`; the folders of its unit become base folders there.
+
+        Raises `StartupError` for a socket that cannot be used.
+        """
+        folders.adopt(environ, pid=pid)
         return cls(notifier=Notifier.taken_from(environ, pid=pid), socket=inherited(environ, pid=pid))
 
-    def placed(self, settings: Settings) -> Settings:
-        """The settings with the socket that was handed over: clients call where the manager listens."""
-        return settings if self.socket is None else replace(settings, socket=path_of(self.socket))
+    @property
+    def path(self) -> Path | None:
+        """Where the socket listens: clients are led there, whatever was configured."""
+        return path_of(self.socket) if self.socket else None

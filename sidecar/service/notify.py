@@ -14,7 +14,7 @@ import os
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from typing import Self
 
 log = logging.getLogger(__name__)
@@ -54,13 +54,24 @@ class Notifier:
         self._say("STATUS=bringing the indexes up to date", f"EXTEND_TIMEOUT_USEC={_microseconds(within_s)}")
 
     def ready(self, status: str) -> None:
-        """Requests are answered; also the end of a reload."""
+        """Requests are answered."""
         self._status = status
         self._say("READY=1", f"STATUS={status}")
 
-    def reloading(self) -> None:
-        """The configuration is being read again; `ready` must follow."""
+    @contextlib.contextmanager
+    def reloading(self, status: Callable[[], str]) -> Iterator[None]:
+        """The configuration is being read again; at the end, however it went, the daemon is ready as before.
+
+        Before it was ready for the first time nothing is said: the end would be taken for the end of the start.
+        """
+        if not self._status:
+            yield
+            return
         self._say("RELOADING=1", f"MONOTONIC_USEC={_microseconds(time.clock_gettime(time.CLOCK_MONOTONIC))}")
+        try:
+            yield
+        finally:
+            self.ready(_line(status))
 
     def stopping(self) -> None:
         """The daemon drains and ends."""

@@ -129,6 +129,13 @@ def test_ready_is_said_when_it_is_and_then_how_the_agents_are(daemon: Running, m
     manager.until("WATCHDOG=1")
 
 
+def test_a_reload_is_told_from_its_beginning_to_its_end(daemon: Running, manager: Manager) -> None:
+    """What `systemctl reload` sends and waits for."""
+    daemon.process.send_signal(signal.SIGHUP)
+    manager.until("RELOADING=1")
+    manager.until("READY=1")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_no_child_can_speak_for_the_daemon(daemon: Running) -> None:
     """Neither the manager's variables nor the socket's descriptor reach the worker."""

@@ -124,10 +124,14 @@ def test_a_status_that_fails_is_no_reason_to_fall_silent(manager: socket.socket)
 
 
 def test_reloading_carries_the_time_that_systemd_wants(manager: socket.socket, speaking: Speaking) -> None:
-    """In one message; the same clock as the manager's."""
+    """In one message, by the manager's clock; and a reload that fails is over, too."""
     notifier = speaking(manager.getsockname())
-    notifier.reloading()
-    notifier.ready("2 agents")
+    with notifier.reloading(lambda: "before the daemon was ready"):
+        pass
+    notifier.ready("1 agent")
+    assert heard(manager) == ["READY=1", "STATUS=1 agent"]
+    with pytest.raises(ZeroDivisionError), notifier.reloading(lambda: "2 agents"):
+        _ = 1 / 0
     reloading, stamp = heard(manager)
     assert reloading == "RELOADING=1"
     assert stamp.startswith("MONOTONIC_USEC=")
