@@ -73,6 +73,9 @@ class Launchd:
         if self.state().installed:
             self._do("bootout", self.service)
 
+    def forget(self) -> None:
+        """Nothing to do: launchd knows what is loaded, not what is in the folder."""
+
     def start(self) -> None:
         """Load the list if it is not, else start what is loaded."""
         if self.state().installed:

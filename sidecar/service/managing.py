@@ -62,7 +62,10 @@ class Manager(Protocol):
         """Have the daemon run from now on and after each boot or login; `changed` files are read again."""
 
     def disable(self) -> None:
-        """Stop the daemon and forget it. What is absent is no error."""
+        """Stop the daemon, and start it no more. What is absent is no error."""
+
+    def forget(self) -> None:
+        """Notice that the files are gone."""
 
     def start(self) -> None:
         """Start the daemon, unless it runs."""
@@ -135,6 +138,7 @@ def uninstall(manager: Manager) -> list[Path]:
             path.unlink(missing_ok=True)
         except OSError as error:
             raise _unwritable(path, error) from error
+    manager.forget()
     return written
 
 

@@ -66,11 +66,11 @@ def _folder(name: str, path: str) -> str | None:
 
 
 def _writes(settings: Settings, environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """The folders that the daemon writes to: its state, the models, and what was configured to lie elsewhere."""
+    """Where the daemon writes: its state, the models, its socket, and what was configured to lie elsewhere."""
     cache = Path(environ.get("XDG_CACHE_HOME") or places.home(environ) / ".cache")
     export_dir, log_file = settings.memory.qmd.sessions.export_dir, settings.sidecar.log.file
     folders = [
-        *(settings.state_dir, cache / "qmd", cache / places.FOLDER),
+        *(settings.state_dir, cache / "qmd", cache / places.FOLDER, settings.socket.parent),
         *((Path(export_dir).expanduser(),) if export_dir else ()),
         *((Path(log_file).expanduser().parent,) if log_file else ()),
         *(agent.index_path.parent for agent in settings.agents.values()),

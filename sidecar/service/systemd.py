@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -78,6 +79,12 @@ class Systemd:
             if asked.code and self._loaded(unit):
                 raise self._refused(asked)
 
+    def forget(self) -> None:
+        """Have it notice that the files are gone, and leave no empty folder; what a person wrote there stays."""
+        with contextlib.suppress(OSError):
+            self._drop_in.parent.rmdir()
+        self._do("daemon-reload")
+
     def start(self) -> None:
         """Start. Starts that failed before count no more."""
         self._systemctl("reset-failed", self.service)
@@ -98,13 +105,14 @@ class Systemd:
     def state(self) -> State:
         """What `systemctl show` says."""
         shown = self._shown(self.service)
-        active = shown.get("ActiveState", "unknown")
         pid = shown.get("MainPID", "0")
+        # The process decides: a unit that fails and waits for its next start is "activating", too.
+        running = pid.isdigit() and pid != "0"
         return State(
             installed=shown.get("LoadState") not in (None, "not-found"),
-            running=active in ("active", "reloading", "activating", "deactivating"),
-            word=f"{active} ({shown.get('SubState', 'unknown')})",
-            pid=int(pid) if pid.isdigit() and pid != "0" else None,
+            running=running,
+            word=f"{shown.get('ActiveState', 'unknown')} ({shown.get('SubState', 'unknown')})",
+            pid=int(pid) if running else None,
         )
 
     def logs(self) -> str:

@@ -73,13 +73,14 @@ def test_every_folder_that_is_written_is_named_once(tmp_path: Path, environ: dic
     """The rest of the home folder is read-only for a service of the system."""
     file = tmp_path / "config.json5"
     file.write_text(
-        '{memory: {qmd: {sessions: {exportDir: "/srv/talk"}}}, sidecar: {log: {file: "/srv/log/sidecar.log"}},'
+        '{memory: {qmd: {sessions: {exportDir: "/srv/talk"}}}, sidecar: {log: {file: "/srv/log/sidecar.log"},'
+        ' socket: {path: "/srv/run/s.sock"}},'
         ' agents: {defaults: {memorySearch: {store: {path: "/srv/index/{agentId}.sqlite"}}}}}',
         encoding="utf-8",
     )
     settings = config.load(file, environ=environ)
     written = plan(settings, environ, {}).writes
-    own = [settings.state_dir, tmp_path / ".cache" / "qmd", tmp_path / ".cache" / "qmd-sidecar"]
+    own = [settings.state_dir, tmp_path / ".cache" / "qmd", tmp_path / ".cache" / "qmd-sidecar", Path("/srv/run")]
     assert list(written) == [*own, Path("/srv/talk"), Path("/srv/log"), Path("/srv/index")]
 
 

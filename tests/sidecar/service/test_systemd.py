@@ -171,9 +171,34 @@ def test_uninstall_removes_what_install_wrote(
     install(manager, invocation)
     assert len(uninstall(manager)) == 3
     assert ["systemctl", "--user", "disable", "--now", "qmd-sidecar.service"] in managers.calls
+    assert managers.calls[-1] == ["systemctl", "--user", "daemon-reload"]
     assert manager.written() == []
     managers.answer("systemctl", "--user", "disable", code=1, err="Unit file qmd-sidecar.service does not exist.")
     assert uninstall(manager) == []
+
+
+def test_uninstall_leaves_what_a_person_wrote(
+    tmp_path: Path, managers: FakeManagers, environ: dict[str, str], invocation: Invocation
+) -> None:
+    """`systemctl edit` puts it beside our drop-in; without it no folder is left."""
+    manager = Systemd(environ, user="ana", system=False, units=tmp_path)
+    folder = tmp_path / "qmd-sidecar.service.d"
+    install(manager, invocation)
+    (folder / "override.conf").touch()
+    uninstall(manager)
+    assert [path.name for path in folder.iterdir()] == ["override.conf"]
+    (folder / "override.conf").unlink()
+    install(manager, invocation)
+    uninstall(manager)
+    assert not folder.exists()
+
+
+def test_a_daemon_that_keeps_failing_does_not_run(managers: FakeManagers, environ: dict[str, str]) -> None:
+    """Between two starts systemd calls it activating."""
+    shown = "LoadState=loaded\nActiveState=activating\nSubState=auto-restart\nMainPID=0\n"
+    managers.answer("systemctl", "--user", "show", "qmd-sidecar.service", out=shown)
+    state = Systemd(environ, user="ana", system=False).state()
+    assert (state.running, state.pid, state.word) == (False, None, "activating (auto-restart)")
 
 
 def test_the_template_stays_while_another_user_needs_it(
