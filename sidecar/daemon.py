@@ -35,6 +35,8 @@ from sidecar.pointers import Pointers
 from sidecar.probing import Prober
 from sidecar.reloading import Reloaded, Reloading
 from sidecar.scheduler import Scheduler
+from sidecar.service.launch import Launch
+from sidecar.service.notify import PATIENCE_S, summary
 from sidecar.sessions.exporting import transcripts_dir
 from sidecar.sessions.forgetting import Forgetting
 from sidecar.state import StateLock, private_folder
@@ -51,14 +53,19 @@ MAX_DESCRIPTORS = 8192
 TEND_INTERVAL_S = 15.0
 SWEEP_INTERVAL_S = 120.0
 CLOSE_TIMEOUT_S = 10.0
+#: No job begins this late while anybody looks: the two that tend come round within seconds.
+OVERDUE_S = 2 * TEND_INTERVAL_S
 
 OnReady = Callable[[Settings], None]
 
 
-def run(configured: Configured, *, log_level: str | None = None, on_ready: OnReady | None = None) -> int:
+def run(
+    configured: Configured, *, launch: Launch, log_level: str | None = None, on_ready: OnReady | None = None
+) -> int:
     """Run the daemon until it is told to stop; returns the exit code.
 
-    `log_level` wins over the configured one; `on_ready` is called on a thread of its own.
+    `launch` is what a service manager handed over; `log_level` wins over the configured one; `on_ready` is called on a
+    thread of its own.
     """
     settings = configured.settings
     # Whatever is made from here on, by us or by a library, is ours alone.
@@ -70,7 +77,8 @@ def run(configured: Configured, *, log_level: str | None = None, on_ready: OnRea
         private_folder(settings.state_dir)
         with logging_to(level=log_level or logs.level, file=file), StateLock(settings.state_dir):
             _end_orphans(settings.state_dir)
-            asyncio.run(Daemon(configured, environ=os.environ, log_level=log_level).serve(on_ready))
+            daemon = Daemon(configured, environ=os.environ, launch=launch, log_level=log_level)
+            asyncio.run(daemon.serve(on_ready))
             _leave_stuck_threads()
     except StartupError as error:
         print(error, file=sys.stderr)  # noqa: T201 - there is no log to say it in
@@ -120,8 +128,11 @@ def _end_orphans(state_dir: Path) -> None:
 class Daemon:
     """One daemon: the agents, the worker that indexes for them, and the gateway in front."""
 
-    def __init__(self, configured: Configured, *, environ: Mapping[str, str], log_level: str | None = None) -> None:
+    def __init__(
+        self, configured: Configured, *, environ: Mapping[str, str], launch: Launch, log_level: str | None = None
+    ) -> None:
         settings = configured.settings
+        self._launch = launch
         self._configured = configured
         self._environ = environ
         self._log_level = log_level
@@ -177,6 +188,7 @@ class Daemon:
             mode=socket.mode,
             group=socket.group,
             extra_uids=socket.allow_uids,
+            inherited=self._launch.socket,
         )
         await self._serve(self._endpoint, on_ready)
 
@@ -186,7 +198,8 @@ class Daemon:
         self._scheduler.every(TEND_INTERVAL_S, "worker.tend", self._worker.tend)
         self._scheduler.every(SWEEP_INTERVAL_S, "orphans.sweep", self._sweep)
         self._scheduler.start()
-        background = [asyncio.create_task(each) for each in (self._boot(on_ready), self._reload_when_hung_up())]
+        work = (self._boot(on_ready), self._reload_when_hung_up(), self._attend())
+        background = [asyncio.create_task(each) for each in work]
         settings = self._configured.settings
         try:
             self._pointers.write(
@@ -199,6 +212,7 @@ class Daemon:
             log.info("stopping")
         finally:
             self._stopping.set()
+            self._launch.notifier.stopping()
             self._scheduler.stop()
             for task in background:
                 task.cancel()
@@ -208,6 +222,18 @@ class Daemon:
             await self._close()
             self._pointers.remove()
         log.info("stopped")
+
+    async def _attend(self) -> None:
+        """Tell the service manager how the daemon is, and that its loop and its scheduler live."""
+        await self._booted.wait()
+        await self._launch.notifier.attend(
+            self._status_line,
+            ready=lambda: self._state() == "ready",
+            alive=lambda: self._scheduler.overdue_s() < OVERDUE_S,
+        )
+
+    def _status_line(self) -> str:
+        return summary(agent.status()["state"] for agent in self._fleet)
 
     async def _sweep(self) -> None:
         loop = asyncio.get_running_loop()
@@ -244,6 +270,7 @@ class Daemon:
         syncs = [agent.syncs.run(name, "boot") for agent, names in first.items() for name in names]
         boot = asyncio.gather(*syncs)
         if update.wait_for_boot_sync:
+            self._launch.notifier.starting(within_s=update.update_timeout_ms / 1000 + PATIENCE_S)
             await asyncio.wait({boot}, timeout=update.update_timeout_ms / 1000)
         self._booted.set()
         log.info("ready", extra={"fields": {"socket": str(settings.socket), "agents": len(self._fleet.ids)}})
@@ -252,7 +279,8 @@ class Daemon:
         await boot
 
     async def _reload(self) -> Reloaded:
-        reloaded = await self._reloading.reload()
+        with self._launch.notifier.reloading(self._status_line):
+            reloaded = await self._reloading.reload()
         if self._log_level is None:
             set_level(self._configured.settings.sidecar.log.level)
         return reloaded

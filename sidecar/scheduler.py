@@ -54,6 +54,11 @@ class Scheduler:
         if self._jobs.get_job(name):
             self._jobs.remove_job(name)
 
+    def overdue_s(self) -> float:
+        """How long the job that waits longest should have begun by now: seconds, unless nobody looks any more."""
+        runs = [job.next_run_time for job in self._jobs.get_jobs() if job.next_run_time]
+        return max(0.0, (datetime.now(UTC) - min(runs)).total_seconds()) if runs else 0.0
+
     def next_run(self, name: str) -> float | None:
         """When the job runs next, in Unix seconds."""
         job = self._jobs.get_job(name)

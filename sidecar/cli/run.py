@@ -14,6 +14,7 @@ from sidecar.cli.options import shared_options
 
 if TYPE_CHECKING:
     from sidecar.config import Settings
+    from sidecar.service.launch import Launch
 
 
 @click.command()
@@ -37,6 +38,8 @@ def run(
     from sidecar import config as configuration
     from sidecar.cli import tour as guided
 
+    launch = _launch()
+    socket = launch.path or socket
     # Of the start: what the daemon sets for its children later is no change of the configuration.
     environ = dict(os.environ)
 
@@ -55,7 +58,19 @@ def run(
     from sidecar import daemon
     from sidecar.configured import Configured
 
-    return daemon.run(Configured(settings, load), log_level=log_level, on_ready=guided.ask if tour else None)
+    on_ready = guided.ask if tour else None
+    return daemon.run(Configured(settings, load), launch=launch, log_level=log_level, on_ready=on_ready)
+
+
+def _launch() -> Launch:
+    """What a service manager handed over, taken before anything is started that could take it, too."""
+    from sidecar.errors import StartupError
+    from sidecar.service.launch import Launch
+
+    try:
+        return Launch.taken_from(os.environ, pid=os.getpid())
+    except StartupError as error:
+        raise VerbError(Exit(error.exit_code), error.code, error.message, hint=error.hint) from None
 
 
 def _check(config: Path | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import Collection
 from pathlib import Path
 
@@ -16,15 +17,27 @@ log = logging.getLogger(__name__)
 
 
 class Endpoint:
-    """Serves `app` at `path`. Raises `StartupError` from the constructor, before anything is served."""
+    """Serves `app` at `path`. Raises `StartupError` from the constructor, before anything is served.
 
-    def __init__(self, app: ASGIApp, path: Path, *, mode: int, group: str | None, extra_uids: Collection[int]) -> None:
+    `inherited` is the socket that listens at `path` already; its file and the mode of it are the service manager's.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        path: Path,
+        *,
+        mode: int,
+        group: str | None,
+        extra_uids: Collection[int],
+        inherited: socket.socket | None = None,
+    ) -> None:
         self._app = app
         self._path = path
         self._mode = mode
         self._group = group
         self._extra_uids = extra_uids
-        self._listener = listen(path, mode=mode, group=group)
+        self._listener = Listener(inherited, path, ours=False) if inherited else listen(path, mode=mode, group=group)
         self._servers: dict[asyncio.Task[None], Server] = {}
 
     def start(self) -> None:

@@ -19,11 +19,12 @@ PROBE_TIMEOUT_S = 2.0
 
 
 class Listener:
-    """A listening socket and the file that names it."""
+    """A listening socket and the file that names it; `ours` says whether we made the file and remove it."""
 
-    def __init__(self, sock: socket.socket, path: Path) -> None:
+    def __init__(self, sock: socket.socket, path: Path, *, ours: bool = True) -> None:
         self.sock = sock
         self.path = path
+        self._ours = ours
         self._identity = _identity(path)
 
     @property
@@ -32,9 +33,9 @@ class Listener:
         return self._identity is not None and _identity(self.path) == self._identity
 
     def close(self) -> None:
-        """Close, and remove the file unless somebody else has put theirs in its place."""
+        """Close, and remove the file unless it is somebody else's from the start or by now."""
         self.sock.close()
-        if self.in_place:
+        if self._ours and self.in_place:
             self.path.unlink(missing_ok=True)
 
 

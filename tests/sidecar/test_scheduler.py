@@ -77,3 +77,25 @@ def test_an_interval_of_zero_is_off_and_the_next_run_is_known() -> None:
         scheduler.stop()
 
     asyncio.run(scenario())
+
+
+def test_how_late_the_next_job_is_tells_whether_anybody_looks() -> None:
+    """A job that is due and does not begin grows overdue; a scheduler that runs leaves none."""
+
+    async def scenario() -> None:
+        ran = asyncio.Event()
+
+        async def job() -> None:
+            ran.set()
+
+        scheduler = Scheduler()
+        assert scheduler.overdue_s() == 0
+        scheduler.every(3600, "job", job, first_in_s=-60)
+        assert scheduler.overdue_s() >= 60
+        scheduler.start()
+        async with asyncio.timeout(10):
+            await ran.wait()
+        assert scheduler.overdue_s() == 0
+        scheduler.stop()
+
+    asyncio.run(scenario())
