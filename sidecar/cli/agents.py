@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from sidecar.cli import columns
 from sidecar.cli.exits import print_json, verb
-from sidecar.cli.options import connect, shared_options
+from sidecar.cli.options import complete_agents, connect, shared_options
 from sidecar.cli.terminal import printable
 
 _KEYS = ("id", "state", "backend", "workspace")
@@ -38,7 +38,7 @@ def agents(
 
 
 @agents.command()
-@click.argument("agent", metavar="ID")
+@click.argument("agent", metavar="ID", shell_complete=complete_agents)
 @shared_options
 @verb
 def env(

@@ -14,7 +14,10 @@ import click
 
 from sidecar import places
 from sidecar.cli.exits import Exit, VerbError
-from sidecar.client import Client, NotRunningError
+from sidecar.client import Client, ClientError, NotRunningError
+
+#: A shell waits for completions while somebody types.
+COMPLETION_S = 0.2
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -46,12 +49,22 @@ def shared_options(function: Function) -> Function:
     return function
 
 
+def complete_agents(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The ids of the running daemon's agents that begin so; none where it is not there or takes its time."""
+    places = (ctx.params.get(name) for name in ("config", "state_dir", "socket"))
+    with contextlib.suppress(ClientError):
+        known = [str(agent.get("id")) for agent in connect(*places, timeout_s=COMPLETION_S).agents()]
+        return [agent for agent in known if agent.startswith(incomplete) and agent.isprintable()]
+    return []
+
+
 agent_option = click.option(
     "--agent",
     "-a",
     envvar="SIDECAR_AGENT",
     show_envvar=True,
     metavar="AGENT",
+    shell_complete=complete_agents,
     help="The agent; may be left out when there is one.",
 )
 
@@ -64,9 +77,16 @@ def several_agents(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(agents=(*agents, *more_agents), **options)
 
     option = click.option(
-        "--agent", "-a", "more_agents", metavar="AGENT", multiple=True, help="The same as an argument."
+        "--agent",
+        "-a",
+        "more_agents",
+        metavar="AGENT",
+        multiple=True,
+        shell_complete=complete_agents,
+        help="The same as an argument.",
     )
-    return click.argument("agents", metavar="[AGENT]...", nargs=-1)(option(merged))
+    argument = click.argument("agents", metavar="[AGENT]...", nargs=-1, shell_complete=complete_agents)
+    return argument(option(merged))
 
 
 def connect(config: Path | None, state_dir: Path | None, socket: Path | None, *, timeout_s: float = 60.0) -> Client:

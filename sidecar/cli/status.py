@@ -14,7 +14,7 @@ import click
 from sidecar.cli import embedding, problems, words
 from sidecar.cli.agent_facts import fact_lines
 from sidecar.cli.exits import Exit, print_json, verb
-from sidecar.cli.options import connect, shared_options
+from sidecar.cli.options import complete_agents, connect, shared_options
 from sidecar.cli.overview import agent_table
 from sidecar.cli.problems import Problem, told
 from sidecar.cli.terminal import Style, duration, printable, screen_width, size
@@ -24,8 +24,10 @@ DEEP_S = 30.0
 
 
 @click.command()
-@click.argument("agent", required=False)
-@click.option("--agent", "-a", "named", metavar="AGENT", help="The same as the argument.")
+@click.argument("agent", required=False, shell_complete=complete_agents)
+@click.option(
+    "--agent", "-a", "named", metavar="AGENT", shell_complete=complete_agents, help="The same as the argument."
+)
 @click.option("--deep", is_flag=True, help="Also have the embedding provider make one vector, and say how it went.")
 @shared_options
 @verb
