@@ -34,19 +34,24 @@ def _place(flag: str, variable: str, metavar: str, help_text: str) -> Callable[[
     return click.option(flag, type=_HomePath(), envvar=variable, show_envvar=True, metavar=metavar, help=help_text)
 
 
-_SHARED = (
+_PLACES = (
     _place("--config", "SIDECAR_CONFIG", "FILE", "The configuration file."),
     _place("--state-dir", "SIDECAR_STATE_DIR", "DIR", "The folder of the daemon's state."),
     _place("--socket", "SIDECAR_SOCKET", "PATH", "The daemon's socket."),
-    click.option("--json", "as_json", is_flag=True, help="Print JSON for programs."),
 )
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+
+
+def place_options(function: Function) -> Function:
+    """`--config`, `--state-dir` and `--socket`: where the daemon is."""
+    for option in reversed(_PLACES):
+        function = option(function)
+    return function
 
 
 def shared_options(function: Function) -> Function:
     """`--config`, `--state-dir`, `--socket` and `--json`, which every verb understands."""
-    for option in reversed(_SHARED):
-        function = option(function)
-    return function
+    return place_options(_JSON(function))
 
 
 def complete_agents(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

@@ -59,7 +59,7 @@ def status(
 def daemon_lines(reply: Mapping[str, Any], now: dt.datetime, style: Style, width: int | None) -> list[str]:
     """The whole daemon: one row per agent, every problem with its remedy, then the daemon's own places."""
     return [
-        _head(reply, style),
+        head(reply, style),
         "",
         *agent_table(reply.get("agents") or [], now, style, width),
         *_progress_lines(reply.get("agents") or [], style),
@@ -82,7 +82,8 @@ def agent_lines(agent: Mapping[str, Any], now: dt.datetime, style: Style, width:
     ]
 
 
-def _head(reply: Mapping[str, Any], style: Style) -> str:
+def head(reply: Mapping[str, Any], style: Style) -> str:
+    """The daemon in one line: version, state, process."""
     parts = (
         f"pid {reply['pid']}" if reply.get("pid") else "",
         f"up {duration(float(reply.get('uptimeSeconds') or 0))}",
