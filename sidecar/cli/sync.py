@@ -10,6 +10,7 @@ import click
 
 from sidecar.cli.exits import Exit, print_json, say, verb
 from sidecar.cli.options import connect, several_agents, shared_options
+from sidecar.cli.progress import waiting
 from sidecar.cli.terminal import printable
 from sidecar.cli.words import counted, notice_line
 
@@ -40,7 +41,8 @@ def sync(
     chosen = agents or [str(agent["id"]) for agent in client.agents()]
     replies: dict[str, dict[str, Any]] = {}
     for agent in chosen:
-        replies[agent] = client.sync(agent, force=force, embed=True, wait=wait)
+        with waiting(client, agent, "syncing"):
+            replies[agent] = client.sync(agent, force=force, embed=True, wait=wait)
         if not as_json:
             show(agent, replies[agent])
     if as_json:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_LINE_ENDS = re.compile(r"[\n\t\u2028\u2029]")
 #: Every sign beyond ASCII that the screens use, with what stands for it elsewhere.
 _ASCII = {"●": "*", "◐": "~", "▲": "!", "✖": "x", "○": "-", "←": "<-", "…": ".."}
 _SYMBOLS = "".join(_ASCII)
@@ -28,12 +29,22 @@ def printable(text: str) -> str:
     return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
+def one_line(text: str) -> str:
+    """`printable` for what stands in a line, such as a name: a line end in it must not begin another one."""
+    return _LINE_ENDS.sub("\ufffd", printable(text))
+
+
 def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
     """Whether to colour this stream: `NO_COLOR`, then `FORCE_COLOR`, then a terminal that is not dumb."""
     if environ.get("NO_COLOR"):
         return False
     if environ.get("FORCE_COLOR"):
         return True
+    return can_redraw(stream, environ)
+
+
+def can_redraw(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether what a stream shows can be replaced: it is a terminal that moves its cursor."""
     return stream.isatty() and environ.get("TERM") != "dumb"
 
 
