@@ -32,7 +32,7 @@ class Terminal:
         """Everything that was written once `text` is there; fails at the deadline or when the command ends before."""
         give_up_at = time.monotonic() + DEADLINE_S
         while text not in self.written:
-            assert self._read(give_up_at), f"{text!r} did not come: {self.written!r}"
+            assert self._read(give_up_at), f"{text!r} did not come: {self.written[-500:]!r}"
         return self.written
 
     def interrupt(self) -> int:
