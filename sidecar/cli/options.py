@@ -136,13 +136,14 @@ def read_pointer(path: Path) -> tuple[Path, Path] | None:
         return None
 
 
-def choose_agent(client: Client, named: str | None) -> str:
-    """The agent that is meant: the named one, or the only one. Among several, a guess would search the wrong memory."""
+def choose_agent(client: Client, named: str | None, *, session: str | None = None) -> str:
+    """The agent that is meant: the named one, the session's, or the only one. A guess would search another's memory."""
     if named is not None:
         return named
     known = [str(agent.get("id")) for agent in client.agents()]
-    if len(known) == 1:
-        return known[0]
+    meant = [agent for agent in known if session and session.startswith(f"agent:{agent}:")] or known
+    if len(meant) == 1:
+        return meant[0]
     raise VerbError(
         Exit.USAGE,
         "agent_required",
