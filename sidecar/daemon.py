@@ -198,6 +198,7 @@ class Daemon:
             worker_status=self._worker.status,
             prober=Prober(self._worker),
             forgetting=Forgetting(self._settings, self._worker),
+            export=self._worker.export,
             stop=self._stopping.set,
         )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
+from exporter import ExportJob
 from sidecar.config import Settings
 from sidecar.fleet import Fleet
 from sidecar.probing import Prober
@@ -17,7 +18,8 @@ from sidecar.sessions.forgetting import Forgetting
 class DaemonView:
     """What the routes may see of the daemon.
 
-    `state` is `starting`, `ready` or `draining`; `files` runs what reads whole files for callers.
+    `state` is `starting`, `ready` or `draining`; `files` runs what reads whole files for callers, `export` an export in
+    the worker.
     """
 
     settings: Settings
@@ -28,4 +30,5 @@ class DaemonView:
     worker_status: Callable[[], dict[str, Any]]
     prober: Prober
     forgetting: Forgetting
+    export: Callable[[ExportJob], Awaitable[dict[str, Any]]]
     stop: Callable[[], None]
