@@ -28,10 +28,20 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
+#: Each exit code in a word or two.
+MEANINGS = {
+    Exit.OK: "ok",
+    Exit.FAILURE: "failure",
+    Exit.USAGE: "usage",
+    Exit.NOT_RUNNING: "not running",
+    Exit.TIMEOUT: "timeout",
+    Exit.DENIED: "denied",
+    Exit.UNAVAILABLE: "engine unavailable",
+    Exit.CONFIGURATION: "configuration",
+    Exit.INTERRUPTED: "interrupted",
+}
 #: Shown at the end of `--help`.
-EPILOG = (
-    "Exit codes: 0 ok, 1 failure, 2 usage, 3 not running, 4 timeout, 5 denied, 69 engine unavailable, 78 configuration."
-)
+EPILOG = f"Exit codes: {', '.join(f'{code} {meaning}' for code, meaning in MEANINGS.items())}."
 
 
 class VerbError(Exception):
