@@ -9,8 +9,10 @@ from typing import Any
 
 from exporter import ExportJob
 from sidecar.config import Settings
+from sidecar.configured import Configured
 from sidecar.fleet import Fleet
 from sidecar.probing import Prober
+from sidecar.reloading import Reloaded
 from sidecar.sessions.forgetting import Forgetting
 
 
@@ -22,7 +24,8 @@ class DaemonView:
     the worker.
     """
 
-    settings: Settings
+    configured: Configured
+    reload: Callable[[], Awaitable[Reloaded]]
     fleet: Fleet
     files: Executor
     started_at: float
@@ -32,3 +35,8 @@ class DaemonView:
     forgetting: Forgetting
     export: Callable[[ExportJob], Awaitable[dict[str, Any]]]
     stop: Callable[[], None]
+
+    @property
+    def settings(self) -> Settings:
+        """The configuration in force at this moment."""
+        return self.configured.settings
