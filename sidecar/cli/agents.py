@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from sidecar.cli import columns
 from sidecar.cli.exits import print_json, verb
 from sidecar.cli.options import complete_agents, connect, shared_options
-from sidecar.cli.terminal import printable
+from sidecar.cli.terminal import one_line
 
 _KEYS = ("id", "state", "backend", "workspace")
 
@@ -33,7 +33,7 @@ def agents(
     if as_json:
         print_json({"agents": known})
         return
-    rows = [tuple(printable(str(agent.get(key) or "-")) for key in _KEYS) for agent in known]
+    rows = [tuple(one_line(str(agent.get(key) or "-")) for key in _KEYS) for agent in known]
     print("\n".join(columns.table([("AGENT", "STATE", "BACKEND", "WORKSPACE"), *rows])))
 
 

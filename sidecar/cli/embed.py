@@ -13,7 +13,7 @@ from sidecar.cli.exits import Exit, print_json, say, verb
 from sidecar.cli.options import connect, several_agents, shared_options
 from sidecar.cli.progress import waiting
 from sidecar.cli.sync import WAIT_S, outcome, show
-from sidecar.cli.terminal import printable
+from sidecar.cli.terminal import one_line, printable
 from sidecar.cli.words import notice_line
 
 
@@ -69,7 +69,7 @@ def _columns(told: Mapping[str, Mapping[str, Any]]) -> list[Column]:
         return Column(title=key.upper(), cells=[f"{need.get(key) or 0:,}" for need in told.values()], right=True)
 
     return [
-        Column(title="AGENT", cells=[printable(agent) for agent in told]),
+        Column(title="AGENT", cells=[one_line(agent) for agent in told]),
         Column(title="PROVIDER", cells=[printable(_provider(need)) for need in told.values()]),
         *map(counts, ("files", "chunks", "tokens", "cached", "kept")),
     ]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import IntEnum
 from typing import Any
 
 import click
 
+from sidecar.cli.terminal import printable
 from sidecar.client import ClientError, DeadlineError, NotAllowedError, NotRunningError, RefusedError
 
 
@@ -93,14 +94,19 @@ def report(error: ClientError | VerbError, *, as_json: bool) -> Exit:
     if as_json:
         print_json(error.as_json())
         return exit_code(error)
-    say(error.message if isinstance(error, NotRunningError) else f"error: {error.message}")
-    if isinstance(error, RefusedError):
-        for detail in error.details:
-            say(f"       {detail}")
-        say(f"       ({error.code}, request {error.request_id or 'without id'})")
-    if error.hint:
-        say(f"try: {error.hint}")
+    for line in _told(error):
+        # It may name an agent, and that may be called anything.
+        say(printable(line))
     return exit_code(error)
+
+
+def _told(error: ClientError | VerbError) -> Iterator[str]:
+    yield error.message if isinstance(error, NotRunningError) else f"error: {error.message}"
+    if isinstance(error, RefusedError):
+        yield from (f"       {detail}" for detail in error.details)
+        yield f"       ({error.code}, request {error.request_id or 'without id'})"
+    if error.hint:
+        yield f"try: {error.hint}"
 
 
 def verb(function: Callable[..., int | None]) -> Callable[..., None]:

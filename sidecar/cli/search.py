@@ -85,7 +85,8 @@ def _show(client: Client, agent: str, reply: Mapping[str, Any], query: str, sess
     address: Addresses = nowhere
     with contextlib.suppress(ClientError):
         if session:
-            rule = client.explain_scope(agent=agent, sessionKey=session)["decision"]["rule"]
+            decision = client.explain_scope(agent=agent, sessionKey=session)["decision"]
+            rule = decision["rule"] if decision["allowed"] else ""
         if can_redraw(sys.stdout, os.environ) and reply.get("results"):
             address = addresses(client.status(agent))
     show(reply, Showing(question=query, style=Style.of(), address=address, as_sent=bool(session)), scope=rule)

@@ -245,6 +245,13 @@ def test_with_several_agents_one_must_be_named(run: Run, daemon: FakeDaemon, kno
     assert ", ".join(known) in result.stderr
 
 
+def test_the_names_of_agents_cannot_command_the_terminal(run: Run, daemon: FakeDaemon) -> None:
+    """Not in an error, nor in a table, where a tabulator would move what is right of it."""
+    daemon.routes["GET", "/v1/agents"] = (200, {"agents": [{"id": "a\x1b[2J\tb", "state": "ready"}, {"id": "main"}]})
+    assert "\x1b" not in run("search", "boat").stderr
+    assert run("agents").stdout.splitlines()[1].startswith("a\ufffd[2J\ufffdb  ready")
+
+
 def test_the_agent_may_come_from_the_environment(run: Run, daemon: FakeDaemon) -> None:
     """For shells that work for one agent."""
     daemon.routes[ROUTE] = (200, answer())
