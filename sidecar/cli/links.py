@@ -20,8 +20,6 @@ def nowhere(shown: str) -> str | None:
 def addresses(agent: Mapping[str, Any]) -> Addresses:
     """The addresses of an agent's files, by the folders in its status. Nothing is read but whether a file is there."""
     roots = [(str(root.get("shown") or ""), str(root.get("path") or "")) for root in agent.get("roots") or []]
-    # Of two folders that show a path alike the one with the longer name is meant: the other lies around it.
-    roots.sort(key=lambda root: len(root[0]), reverse=True)
 
     def address(shown: str) -> str | None:
         files = (Path(folder, shown.removeprefix(prefix)) for prefix, folder in roots if shown.startswith(prefix))
