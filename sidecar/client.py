@@ -186,7 +186,7 @@ class Client:
 
     def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """One exchange; returns the JSON object of the reply."""
-        sent = None if body is None else {key: value for key, value in body.items() if value is not None}
+        sent = None if body is None else {key: _text(value) for key, value in body.items() if value is not None}
         status, raw = self._exchange(method, path, None if sent is None else json.dumps(sent).encode())
         try:
             reply = json.loads(raw)
@@ -230,7 +230,16 @@ class Client:
 
 def _agent(agent: str) -> str:
     """The path of one agent; an id may hold any character."""
-    return f"/v1/agents/{quote(agent, safe='')}"
+    return f"/v1/agents/{quote(agent, safe='', errors='surrogateescape')}"
+
+
+def _text(value: Any) -> Any:
+    """A value that JSON can carry: of a command line, bytes that its locale cannot spell arrive as half characters."""
+    if not isinstance(value, str) or value.isascii():
+        return value
+    with contextlib.suppress(UnicodeEncodeError):  # other half characters are the caller's own, and refused
+        return value.encode(errors="surrogateescape").decode(errors="replace")
+    return value
 
 
 def _why_unreachable(error: OSError) -> str:

@@ -250,6 +250,7 @@ class Daemon:
             worker_status=self._worker.status,
             prober=Prober(self._worker),
             forgetting=Forgetting(lambda: self._configured.settings, self._worker),
+            export=self._worker.export,
             stop=self._stopping.set,
         )
 

@@ -45,7 +45,7 @@ def get(
     """
     path, first, count = parse_place(place)
     client = connect(config, state_dir, socket)
-    chosen = choose_agent(client, agent)
+    chosen = choose_agent(client, agent, session=session)
     key = session or f"agent:{chosen}:cli:direct:get"
     # `from` is a keyword of Python, hence the mapping.
     asked = {"path": path, "from": first, "lines": count, "column": column, "sessionKey": key}

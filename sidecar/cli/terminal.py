@@ -15,17 +15,22 @@ from dataclasses import dataclass
 from typing import TextIO
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_LINE_ENDS = re.compile(r"[\n\t\u2028\u2029]")
 #: Every sign beyond ASCII that the screens use, with what stands for it elsewhere.
-_ASCII = {"●": "*", "◐": "~", "▲": "!", "✖": "x", "○": "-", "←": "<-", "…": ".."}
+_ASCII = {"●": "*", "◐": "~", "▲": "!", "✖": "x", "○": "-", "←": "<-", "…": "..", "·": "|"}
 _SYMBOLS = "".join(_ASCII)
 #: Terminals whose font is not known to have more than ASCII and some line drawing.
 _PLAIN_TERMINALS = ("dumb", "linux")
-_WORD = re.compile(r"\w+")
 
 
 def printable(text: str) -> str:
     """The text with everything gone that a terminal would obey; line ends and tabs stay."""
     return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """`printable` for what stands in a line, such as a name: a line end in it must not begin another one."""
+    return _LINE_ENDS.sub("\ufffd", printable(text))
 
 
 def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
@@ -34,6 +39,11 @@ def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
         return False
     if environ.get("FORCE_COLOR"):
         return True
+    return can_redraw(stream, environ)
+
+
+def can_redraw(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether what a stream shows can be replaced: it is a terminal that moves its cursor."""
     return stream.isatty() and environ.get("TERM") != "dumb"
 
 
@@ -100,13 +110,9 @@ class Style:
         """Nothing works."""
         return self._wrapped(text, "31")
 
-    def highlight(self, text: str, query: str) -> str:
-        """The text with the words of the query marked, whatever their case."""
-        words = {word for word in _WORD.findall(query) if len(word) > 2 or not word.isascii()}
-        if not self.colour or not words:
-            return text
-        longest_first = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
-        return re.sub(longest_first, lambda match: self._wrapped(match[0], "1;33"), text, flags=re.IGNORECASE)
+    def found(self, text: str) -> str:
+        """A word that was looked for."""
+        return self._wrapped(text, "1;33")
 
     def _wrapped(self, text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour and text else text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sidecar.cli.terminal import printable
+from sidecar.cli.terminal import duration, printable
 
 #: The failure classes of an engine.
 REASONS = {
@@ -71,11 +71,17 @@ def counted(number: int, noun: str) -> str:
 
 
 def progress(told: Any) -> str:
-    """How far a sync is: `files 256 of 1,000`, `vectors 1,280 of 10,000`; empty when none is under way."""
+    """How far a sync is: `vectors 1,280 of 10,000, 320/s, 27s left`; empty when none is under way."""
     if not isinstance(told, Mapping):
         return ""
     phase = _PHASES.get(str(told.get("phase")), str(told.get("phase")))
-    return f"{phase} {told['done']:,} of {told['total']:,}" if "total" in told else phase
+    if "total" not in told:
+        return phase
+    counted_so_far = f"{phase} {told['done']:,} of {told['total']:,}"
+    if not (rate := told.get("perSecond")):
+        return counted_so_far
+    left = duration((told["total"] - told["done"]) / rate)
+    return f"{counted_so_far}, {rate:,.0f}/s, {left} left" if rate >= 1 else f"{counted_so_far}, {left} left"
 
 
 def listed(names: Sequence[str], most: int) -> str:

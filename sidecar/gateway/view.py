@@ -7,6 +7,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
+from exporter import ExportJob
 from sidecar.config import Settings
 from sidecar.configured import Configured
 from sidecar.fleet import Fleet
@@ -19,7 +20,8 @@ from sidecar.sessions.forgetting import Forgetting
 class DaemonView:
     """What the routes may see of the daemon.
 
-    `state` is `starting`, `ready` or `draining`; `files` runs what reads whole files for callers.
+    `state` is `starting`, `ready` or `draining`; `files` runs what reads whole files for callers, `export` an export in
+    the worker.
     """
 
     configured: Configured
@@ -31,6 +33,7 @@ class DaemonView:
     worker_status: Callable[[], dict[str, Any]]
     prober: Prober
     forgetting: Forgetting
+    export: Callable[[ExportJob], Awaitable[dict[str, Any]]]
     stop: Callable[[], None]
 
     @property

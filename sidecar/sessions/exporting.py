@@ -83,8 +83,11 @@ def _complaint(code: str, failure: Mapping[str, Any], failed: int) -> Notice:
 
 def export_job(settings: Settings, agent: AgentSettings) -> ExportJob | None:
     """What to export for an agent; None when conversations are not part of its memory."""
-    if not sessions_enabled(settings, agent):
-        return None
+    return possible_job(settings, agent) if sessions_enabled(settings, agent) else None
+
+
+def possible_job(settings: Settings, agent: AgentSettings) -> ExportJob:
+    """What would be exported for an agent if conversations were part of its memory."""
     return ExportJob(
         transcripts=str(transcripts_dir(settings, agent)),
         export_folder=str(sessions_dir(settings, agent)),

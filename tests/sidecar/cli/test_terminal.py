@@ -14,6 +14,7 @@ from sidecar.cli.terminal import (
     ago,
     can_show,
     duration,
+    one_line,
     printable,
     screen_width,
     size,
@@ -52,15 +53,9 @@ def test_control_characters_are_shown_not_obeyed() -> None:
     assert printable("a\x1b[2J\x9b\u202eb\r\nü 漢字\t🙂") == "a\ufffd[2J\ufffd\ufffdb\nü 漢字\t🙂"
 
 
-def test_highlight_marks_words_and_leaves_short_ones() -> None:
-    """Words of two Latin letters say nothing; a single character of another script does."""
-    marked = Style(True).highlight("An island of 港 boats", "boat of 港")
-    assert marked == "An island of \x1b[1;33m港\x1b[0m \x1b[1;33mboat\x1b[0ms"
-
-
-def test_highlight_takes_the_query_as_text() -> None:
-    """A query full of pattern characters is no pattern."""
-    assert Style(True).highlight("cost (x)", "(.*)") == "cost (x)"
+def test_a_name_stays_in_its_line() -> None:
+    """A file may be called anything, and what it is called must not look like another line of ours."""
+    assert one_line("a\nerror: b\t\u2028\x1b[2Jc") == "a\ufffderror: b\ufffd\ufffd\ufffd[2Jc"
 
 
 @pytest.mark.parametrize(
