@@ -24,16 +24,21 @@ from backends.base import Backend, Notice
 from backends.files import write_atomically
 from backends.qmd import ResidentPool, descendants, sweep
 from sidecar.agents import Agent
+from sidecar.changes import Changes
 from sidecar.config import AgentSettings, Settings, resolve_corpus
 from sidecar.engines import Engines, Shared, build
 from sidecar.errors import StartupError
+from sidecar.events import Bus, EventType
 from sidecar.fleet import Fleet
 from sidecar.gateway.app import application
 from sidecar.gateway.endpoint import Endpoint
 from sidecar.gateway.listener import check_length
+from sidecar.gateway.loopback import Loopback
 from sidecar.gateway.view import DaemonView
 from sidecar.governor import Governor
 from sidecar.logs import logging_to
+from sidecar.metrics.counts import Counts
+from sidecar.metrics.loop_lag import measure
 from sidecar.places import POINTER
 from sidecar.probing import Prober
 from sidecar.scheduler import Scheduler
@@ -141,6 +146,9 @@ class Daemon:
             max_rss_bytes=resident.max_rss_mb * 2**20,
         )
         self._fleet = Fleet({})
+        self._counts = Counts()
+        self._bus = Bus()
+        self._loopback = Loopback(settings.sidecar.metrics.listen)
 
     async def serve(self, on_ready: OnReady | None) -> None:
         """Start, answer until told to stop, stop in order. Raises `StartupError` before anything is served."""
@@ -152,22 +160,24 @@ class Daemon:
         loop.add_signal_handler(signal.SIGHUP, self._on_hangup)
         socket = self._settings.sidecar.socket
         self._fleet = Fleet(self._build_agents())
+        view = self._view()
         self._endpoint = Endpoint(
-            application(self._view()),
+            application(view),
             self._settings.socket,
             mode=socket.mode,
             group=socket.group,
             extra_uids=socket.allow_uids,
         )
-        await self._serve(self._endpoint, on_ready)
+        await self._serve(self._endpoint, view, on_ready)
 
-    async def _serve(self, endpoint: Endpoint, on_ready: OnReady | None) -> None:
+    async def _serve(self, endpoint: Endpoint, view: DaemonView, on_ready: OnReady | None) -> None:
         endpoint.start()
         self._scheduler.every(TEND_INTERVAL_S, "socket.tend", endpoint.tend)
         self._scheduler.every(SWEEP_INTERVAL_S, "orphans.sweep", self._sweep)
         self._scheduler.start()
         watching = self._watching()
         work = [self._boot(on_ready, watching), watching.run(), self._follow()]
+        work += [self._loopback.run(view), measure(self._counts.loop_lag)]
         background = [asyncio.create_task(each) for each in work]
         try:
             self._write_pointers()
@@ -175,6 +185,8 @@ class Daemon:
             log.info("stopping")
         finally:
             self._stopping.set()
+            self._bus.publish(EventType.DRAINING)
+            self._bus.close()
             self._scheduler.stop()
             for task in background:
                 task.cancel()
@@ -197,6 +209,10 @@ class Daemon:
             state=self._state,
             worker_status=self._worker.status,
             prober=Prober(self._worker),
+            counts=self._counts,
+            bus=self._bus,
+            changes=Changes(lambda: self._fleet, self._bus.publish),
+            told=lambda: (self._loopback.notice,) if self._loopback.notice else (),
             forgetting=Forgetting(self._settings, self._worker),
             stop=self._stopping.set,
         )
@@ -213,6 +229,7 @@ class Daemon:
             governor=Governor.of_this_machine(self._environ),
             residents=self._residents,
             environ=self._environ,
+            publish=self._bus.publish,
         )
         self._scheduler.every(TEND_INTERVAL_S, "worker.tend", self._worker.tend)
         return {agent.id: self._build_agent(agent, shared) for agent in self._settings.agents.values()}
@@ -231,6 +248,7 @@ class Daemon:
             exports=Exports(settings, job, self._worker.export) if job else None,
             conversations=Conversations(settings.id, job, self._settings.visibility, self._pool) if job else None,
             on_synced=engines.on_synced,
+            publish=self._bus.publish,
             configured={"builtin": {"embedding": engines.embedding.to_json()}} if engines.embedding else None,
             environment=engines.qmd_environment,
             builtin=engines.builtin,

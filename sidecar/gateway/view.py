@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from backends.base import Notice
+from sidecar.changes import Changes
 from sidecar.config import Settings
+from sidecar.events import Bus
 from sidecar.fleet import Fleet
+from sidecar.gateway.places import MAX_IN_FLIGHT, MAX_LISTENERS, Places
+from sidecar.metrics.counts import Counts
 from sidecar.probing import Prober
 from sidecar.sessions.forgetting import Forgetting
 
@@ -18,6 +23,8 @@ class DaemonView:
     """What the routes may see of the daemon.
 
     `state` is `starting`, `ready` or `draining`; `files` runs what reads whole files for callers.
+    `told` is what the daemon has to complain of itself, beside its configuration.
+    `places` are for requests, `listeners` for those that stay to hear of events.
     """
 
     settings: Settings
@@ -27,5 +34,11 @@ class DaemonView:
     state: Callable[[], str]
     worker_status: Callable[[], dict[str, Any]]
     prober: Prober
+    counts: Counts
+    bus: Bus
+    changes: Changes
+    told: Callable[[], tuple[Notice, ...]]
     forgetting: Forgetting
     stop: Callable[[], None]
+    places: Places = field(default_factory=lambda: Places(MAX_IN_FLIGHT))
+    listeners: Places = field(default_factory=lambda: Places(MAX_LISTENERS))

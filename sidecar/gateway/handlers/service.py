@@ -77,7 +77,7 @@ async def status(daemon: DaemonView, request: Request) -> Response:
             "config": str(settings.path) if settings.path else None,
             "agents": await statuses(daemon, list(daemon.fleet), request),
             "worker": daemon.worker_status(),
-            "notices": [notice_json(notice) for notice in settings.notices],
+            "notices": [notice_json(notice) for notice in (*settings.notices, *daemon.told())],
         }
     )
 
