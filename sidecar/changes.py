@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
@@ -41,7 +41,7 @@ class Changes:
     The first look has nothing to compare with, and a later one tells what came of everything since the one before.
     """
 
-    def __init__(self, agents: Callable[[], Iterable[Agent]], publish: Publish, *, look_s: float = LOOK_S) -> None:
+    def __init__(self, agents: Iterable[Agent], publish: Publish, *, look_s: float = LOOK_S) -> None:
         self._agents = agents
         self._publish = publish
         self._look_s = look_s
@@ -73,7 +73,7 @@ class Changes:
 
     def look(self) -> None:
         """Compare every agent with what was seen of it last."""
-        before, self._seen = self._seen, {agent.id: _Seen.of(agent.status()) for agent in self._agents()}
+        before, self._seen = self._seen, {agent.id: _Seen.of(agent.status()) for agent in self._agents}
         for agent_id, now in self._seen.items():
             if agent_id in before:
                 self._tell(agent_id, before[agent_id], now)

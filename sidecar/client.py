@@ -176,6 +176,10 @@ class Client:
         """Have conversations forgotten: `session` or `pattern`, `dryRun`; a reply without `purge` says why not."""
         return self.call("POST", f"{_agent(agent)}/purge", body)
 
+    def reload(self) -> dict[str, Any]:
+        """Have the daemon read its configuration again. `RefusedError` (`configuration`) when that is wrong."""
+        return self.call("POST", "/v1/reload", {})
+
     def metrics(self) -> str:
         """What is measured, in the text form of Prometheus."""
         status, raw = self._exchange("GET", "/metrics", None)

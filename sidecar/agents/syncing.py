@@ -280,6 +280,10 @@ class Syncing:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
 
+    def resume(self) -> None:
+        """Take syncs again: the agent stays after all."""
+        self._stopped = False
+
 
 async def _result(task: asyncio.Task[SyncReport]) -> SyncReport:
     """The result of a sync that others wait for too. Raises `BackendError`, also when the sync was ended by `stop`."""

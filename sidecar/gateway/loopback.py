@@ -28,12 +28,16 @@ _HANDLERS = {"/metrics": observing.metrics, "/livez": service.livez, "/readyz": 
 
 
 class Loopback:
-    """Listens at `listen` (`host:port`), or nowhere. `notice` says why it does not, while it cannot."""
+    """Listens at `listen` (`host:port`), or nowhere. What is taken is tried again every `retry_s` seconds."""
 
     def __init__(self, listen: str | None, *, retry_s: float = RETRY_S) -> None:
         self._listen = listen
         self._retry_s = retry_s
-        self.notice: Notice | None = None
+        self._notice: Notice | None = None
+
+    def told(self) -> tuple[Notice, ...]:
+        """Why nobody is listened to at the address, while that is so."""
+        return (self._notice,) if self._notice else ()
 
     async def run(self, daemon: DaemonView) -> None:
         """Serve until cancelled. An address that is taken is tried again: the daemon itself needs none."""
@@ -52,12 +56,12 @@ class Loopback:
         try:
             sock = socket.create_server(place, family=family)
         except OSError as error:
-            if self.notice is None:
+            if self._notice is None:
                 log.warning("metrics are not listened for", extra={"fields": {"reason": error.strerror}})
             message = f"sidecar.metrics.listen: {self._listen} cannot be used: {error.strerror}"
-            self.notice = Notice("metrics_unreachable", message, "choose another port, or read /metrics on the socket")
+            self._notice = Notice("metrics_unreachable", message, "choose another port, or read /metrics on the socket")
             return None
-        self.notice = None
+        self._notice = None
         sock.setblocking(False)
         return sock
 

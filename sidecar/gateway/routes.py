@@ -87,6 +87,7 @@ OPERATIONS = (
         numbers=AFTER,
         media=LINES,
     ),
+    Operation("POST", "/v1/reload", service.reload, replies.ReloadReply, errors=(Code.CONFIGURATION, Code.TIMEOUT)),
     Operation("POST", "/v1/shutdown", service.shutdown, replies.Stopping, statuses=(202,)),
     Operation("GET", "/v1/agents", agents.agents, replies.AgentList),
     Operation("GET", "/v1/agents/{id}", agents.agent_status, replies.AgentStatus, flags=DEEP),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,11 +10,13 @@ from typing import Any
 from backends.base import Notice
 from sidecar.changes import Changes
 from sidecar.config import Settings
+from sidecar.configured import Configured
 from sidecar.events import Bus
 from sidecar.fleet import Fleet
 from sidecar.gateway.places import MAX_IN_FLIGHT, MAX_LISTENERS, Places
 from sidecar.metrics.counts import Counts
 from sidecar.probing import Prober
+from sidecar.reloading import Reloaded
 from sidecar.sessions.forgetting import Forgetting
 
 
@@ -23,11 +25,12 @@ class DaemonView:
     """What the routes may see of the daemon.
 
     `state` is `starting`, `ready` or `draining`; `files` runs what reads whole files for callers.
-    `told` is what the daemon has to complain of itself, beside its configuration.
-    `places` are for requests, `listeners` for those that stay to hear of events.
+    `told` is what the daemon has to complain of itself, beside its configuration. `places` are for requests,
+    `listeners` for those that stay to hear of events.
     """
 
-    settings: Settings
+    configured: Configured
+    reload: Callable[[], Awaitable[Reloaded]]
     fleet: Fleet
     files: Executor
     started_at: float
@@ -42,3 +45,8 @@ class DaemonView:
     stop: Callable[[], None]
     places: Places = field(default_factory=lambda: Places(MAX_IN_FLIGHT))
     listeners: Places = field(default_factory=lambda: Places(MAX_LISTENERS))
+
+    @property
+    def settings(self) -> Settings:
+        """The configuration in force at this moment."""
+        return self.configured.settings

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -22,18 +21,9 @@ NONE = "none"
 
 
 @dataclass(slots=True)
-class Reload:
-    """How the newest reading of the configuration went; `at` is Unix seconds."""
-
-    at: float
-    successful: bool = True
-
-
-@dataclass(slots=True)
 class Counts:
     """The tallies of one daemon. Labels are words of closed lists: never a query, a path or a session key."""
 
-    wall: Callable[[], float] = time.time
     requests: Counter[tuple[str, str]] = field(default_factory=Counter)
     request_seconds: Histogram = field(default_factory=partial(Histogram, _SECONDS))
     search_seconds: Histogram = field(default_factory=partial(Histogram, _SECONDS))
@@ -42,10 +32,6 @@ class Counts:
     clipped: int = 0
     loop_lag: Histogram = field(default_factory=partial(Histogram, _LAGS))
     failures: Counter[tuple[str]] = field(default_factory=Counter)
-    reload: Reload = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.reload = Reload(self.wall())
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         """A request to a route (its template) got the head of its reply after so many seconds."""
@@ -66,7 +52,3 @@ class Counts:
         self.failures[(source,)] += 1
         if self.failures[(source,)] == 1:
             log.warning("metric unreadable", extra={"fields": {"source": source}}, exc_info=error)
-
-    def reloaded(self, *, successful: bool) -> None:
-        """The configuration was read again; when that fails the one before stays in force."""
-        self.reload = Reload(self.wall(), successful)

@@ -153,14 +153,14 @@ METRICS = (
         "gauge",
         (),
         "0 when the newest configuration is wrong, and the one before is in force.",
-        _value(lambda scene: float(scene.counts.reload.successful)),
+        _value(lambda scene: float(scene.reload is None or scene.reload.error is None)),
     ),
     Metric(
         "qmd_sidecar_config_last_reload_timestamp_seconds",
         "gauge",
         (),
         "When the configuration was last read.",
-        _value(lambda scene: scene.counts.reload.at),
+        _value(lambda scene: scene.reload.at if scene.reload else scene.started_at),
     ),
     Metric(
         "process_cpu_seconds_total",

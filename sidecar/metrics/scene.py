@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from sidecar.agents import Agent
+from sidecar.configured import Attempt, Configured
 from sidecar.fleet import Fleet
 from sidecar.gateway.places import Places
 from sidecar.metrics.counts import Counts
@@ -18,6 +19,11 @@ class Sources(Protocol):
     @property
     def fleet(self) -> Fleet:
         """The agents."""
+        ...
+
+    @property
+    def configured(self) -> Configured:
+        """The configuration, and how the last reload went."""
         ...
 
     @property
@@ -66,10 +72,11 @@ class AgentScene:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """The daemon. `worker` has the fields of a `WorkerStatus`; `places` are for requests."""
+    """The daemon. `worker` has the fields of a `WorkerStatus`; `places` are for requests, `reload` is the last one."""
 
     agents: tuple[AgentScene, ...]
     worker: Mapping[str, Any]
+    reload: Attempt | None
     state: str
     started_at: float
     places: Places
@@ -81,6 +88,7 @@ def take(sources: Sources) -> Scene:
     return Scene(
         agents=tuple(_agents(sources)),
         worker=sources.worker_status(),
+        reload=sources.configured.last,
         state=sources.state(),
         started_at=sources.started_at,
         places=sources.places,

@@ -40,7 +40,7 @@ class Stage:
     def __init__(self, *agents: Seen) -> None:
         self.agents = list(agents)
         self.told: list[tuple[EventType, str | None, dict[str, Any]]] = []
-        self.changes = Changes(lambda: cast("list[Agent]", self.agents), self._tell, look_s=0.001)
+        self.changes = Changes(cast("list[Agent]", self.agents), self._tell, look_s=0.001)
 
     def _tell(self, what: EventType, agent: str | None = None, **facts: Any) -> None:
         self.told.append((what, agent, facts))
@@ -83,7 +83,7 @@ def test_an_agent_that_comes_or_goes_is_no_change_of_another() -> None:
     """A reload is told by itself."""
     stage = Stage(Seen("a"))
     stage.changes.look()
-    stage.agents = [Seen("b", state="indexing")]
+    stage.agents[:] = [Seen("b", state="indexing")]
     stage.changes.look()
     assert stage.told == []
 
@@ -114,12 +114,12 @@ def test_an_agent_that_cannot_be_asked_ends_no_look() -> None:
     """The next one may go well."""
     agent = Seen()
     stage = Stage(agent)
-    stage.agents = [None]  # type: ignore[list-item]
+    stage.agents[:] = [None]  # type: ignore[list-item]
 
     async def scenario() -> None:
         with stage.changes.watched():
             await asyncio.sleep(0)
-            stage.agents = [agent]
+            stage.agents[:] = [agent]
             async with asyncio.timeout(30):
                 while not agent.looks:
                     await asyncio.sleep(0.001)

@@ -35,12 +35,3 @@ def test_outcomes_fallbacks_and_clipped_replies_are_counted() -> None:
     assert counts.outcomes == {("hits",): 3, ("denied",): 1}
     assert counts.fallbacks == {("qmd", "timeout"): 1}
     assert counts.clipped == 1
-
-
-def test_the_newest_reload_counts() -> None:
-    """A start is a good one."""
-    times = iter((1.0, 2.0))
-    counts = Counts(wall=lambda: next(times))
-    assert (counts.reload.at, counts.reload.successful) == (1.0, True)
-    counts.reloaded(successful=False)
-    assert (counts.reload.at, counts.reload.successful) == (2.0, False)

@@ -17,6 +17,8 @@ from prometheus_client.parser import text_string_to_metric_families as plain
 
 from backends.base import BackendError, Failure, SyncReport
 from sidecar.agents import Agent
+from sidecar.config import ConfigError, Settings
+from sidecar.configured import Attempt, Configured
 from sidecar.fleet import Fleet
 from sidecar.gateway.places import Places
 from sidecar.metrics.counts import Counts
@@ -31,6 +33,7 @@ class Sources:
     """A daemon as far as metrics are read from it."""
 
     fleet: Fleet
+    configured: Configured
     counts: Counts = field(default_factory=Counts)
     places: Places = field(default_factory=lambda: Places(3))
     started_at: float = 0.0
@@ -51,15 +54,16 @@ def text_of(sources: Sources, accept: str = "") -> tuple[str, str]:
 
 def with_one(folder: Path, prepare: Callable[[Sources, Agent], None] = lambda sources, agent: None) -> Sources:
     """Sources with one agent."""
-    kept: list[Agent] = []
+    kept: list[tuple[Agent, Settings]] = []
 
-    async def keep(agent: Agent, *_: Any) -> dict[str, Any]:
-        kept.append(agent)
+    async def keep(agent: Agent, settings: Settings, *_: Any) -> dict[str, Any]:
+        kept.append((agent, settings))
         return {}
 
     with_agent(folder, keep)
-    sources = Sources(Fleet({"main": kept[0]}))
-    prepare(sources, kept[0])
+    ((agent, settings),) = kept
+    sources = Sources(Fleet([agent]), Configured(settings, lambda **_: settings))
+    prepare(sources, agent)
     return sources
 
 
@@ -91,7 +95,7 @@ def test_what_is_known_is_what_is_shown(tmp_path: Path) -> None:
 
     def prepare(sources: Sources, agent: Agent) -> None:
         sources.counts.answered("/v1/agents/{id}/memory_search", 200, 0.02)
-        sources.counts.reloaded(successful=False)
+        sources.configured.last = Attempt(9.0, error=ConfigError([]))
         agent.denials.by_kind["group"] += 3
         agent.syncs.tally.went_well("builtin", SyncReport(engine="builtin", ran=True, embedded=5, cached=2))
         agent.syncs.tally.failed("qmd", BackendError(Failure.TIMEOUT, "late"))
@@ -100,6 +104,7 @@ def test_what_is_known_is_what_is_shown(tmp_path: Path) -> None:
     assert shown['qmd_sidecar_requests_total{route="/v1/agents/{id}/memory_search",status="200"}'] == 1
     assert shown['qmd_sidecar_request_seconds_count{route="/v1/agents/{id}/memory_search"}'] == 1
     assert shown["qmd_sidecar_config_last_reload_successful"] == 0
+    assert shown["qmd_sidecar_config_last_reload_timestamp_seconds"] == 9
     assert shown['qmd_sidecar_denials_total{agent="main",kind="group"}'] == 3
     assert shown['qmd_sidecar_vectors_total{agent="main",source="cache"}'] == 2
     assert shown['qmd_sidecar_vectors_total{agent="main",source="model"}'] == 3
