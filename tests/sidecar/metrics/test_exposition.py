@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -139,6 +141,13 @@ def test_an_agent_that_cannot_be_asked_hides_no_other(tmp_path: Path) -> None:
     shown = values(text_of(with_one(tmp_path, prepare))[0])
     assert shown['qmd_sidecar_metric_failures_total{source="agent"}'] == 1
     assert not [name for name in shown if 'agent="main"' in name]
+
+
+def test_a_daemon_that_nobody_scrapes_does_not_pay_for_it() -> None:
+    """The library is loaded with the first scrape."""
+    script = "import sys, sidecar.daemon; print('prometheus_client' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True)
+    assert done.stdout == "False\n"
 
 
 def test_names_follow_the_rules_of_prometheus() -> None:
