@@ -47,7 +47,7 @@ class Failover:
 
     `optional` says that a missing `primary` was only wanted if present: it is told, but nobody is warned. With
     `merge` both answer every call and the best passages of both are kept. `wall` is Unix time, `clock` monotonic,
-    in seconds.
+    in seconds. `on_switch` is called when the breaker opens, with the reason, and when it closes again, with None.
     """
 
     name = "failover"
@@ -61,6 +61,7 @@ class Failover:
         merge: bool = False,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
+        on_switch: Callable[[Fallback | None], None] = lambda _: None,
     ) -> None:
         self._primary = primary
         self._secondary = secondary
@@ -68,6 +69,7 @@ class Failover:
         self._merge = merge
         self._clock = clock
         self._wall = wall
+        self._on_switch = on_switch
         self.breaker = Breaker()
         self._probing: asyncio.Task[None] | None = None
         self._woken = asyncio.Event()
@@ -141,6 +143,7 @@ class Failover:
             return
         if not (self._optional and error.failure is Failure.MISSING):
             log.warning("engine failed over", extra={"fields": {"from": self._primary.name, "reason": error.failure}})
+            self._on_switch(self._fallback(self.breaker.tripped))
         self._probing = asyncio.create_task(self._probe_until_closed())
 
     def _tripped(self, error: BackendError) -> Tripped:
@@ -165,6 +168,7 @@ class Failover:
             else:
                 self.breaker.probe_succeeded()
                 log.info("engine recovered", extra={"fields": {"engine": self._primary.name}})
+                self._on_switch(None)
 
     async def _pause(self) -> None:
         with contextlib.suppress(TimeoutError):
@@ -260,6 +264,7 @@ def added_up(reports: Sequence[SyncReport]) -> SyncReport:
         removed=sum(report.removed for report in reports),
         unchanged=sum(report.unchanged for report in reports),
         embedded=sum(report.embedded for report in reports),
+        cached=sum(report.cached for report in reports),
         skipped={path: why for report in reports for path, why in report.skipped.items()},
         detail="; ".join(report.detail for report in reports if report.detail),
         took_s=max(report.took_s for report in reports),

@@ -180,6 +180,13 @@ class Client:
         """Have the daemon read its configuration again. `RefusedError` (`configuration`) when that is wrong."""
         return self.call("POST", "/v1/reload", {})
 
+    def metrics(self) -> str:
+        """What is measured, in the text form of Prometheus."""
+        status, raw = self._exchange("GET", "/metrics", None)
+        if status >= 400:
+            self._read("GET", "/metrics", status, raw)
+        return raw.decode("utf-8", errors="replace")
+
     def shutdown(self) -> dict[str, Any]:
         """Ask the daemon to drain and stop; it answers before it does."""
         return self.call("POST", "/v1/shutdown", {})
@@ -188,6 +195,9 @@ class Client:
         """One exchange; returns the JSON object of the reply."""
         sent = None if body is None else {key: _text(value) for key, value in body.items() if value is not None}
         status, raw = self._exchange(method, path, None if sent is None else json.dumps(sent).encode())
+        return self._read(method, path, status, raw)
+
+    def _read(self, method: str, path: str, status: int, raw: bytes) -> dict[str, Any]:
         try:
             reply = json.loads(raw)
         except ValueError:

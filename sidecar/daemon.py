@@ -20,17 +20,22 @@ from typing import Any
 from backends.qmd import ResidentPool, descendants, sweep
 from sidecar.agents import Agent
 from sidecar.assembly import Assembly
+from sidecar.changes import Changes
 from sidecar.config import ConfigError, Settings
 from sidecar.configured import Configured
 from sidecar.engines import Shared
 from sidecar.errors import StartupError
+from sidecar.events import Bus, EventType
 from sidecar.fleet import Fleet
 from sidecar.gateway.app import application
 from sidecar.gateway.endpoint import Endpoint
 from sidecar.gateway.listener import check_length
+from sidecar.gateway.loopback import Loopback
 from sidecar.gateway.view import DaemonView
 from sidecar.governor import Governor
 from sidecar.logs import logging_to, set_level
+from sidecar.metrics.counts import Counts
+from sidecar.metrics.loop_lag import measure
 from sidecar.pointers import Pointers
 from sidecar.probing import Prober
 from sidecar.reloading import Reloaded, Reloading
@@ -155,6 +160,9 @@ class Daemon:
             max_rss_bytes=resident.max_rss_mb * 2**20,
         )
         self._fleet = Fleet()
+        self._counts = Counts()
+        self._bus = Bus()
+        self._loopback = Loopback(settings.sidecar.metrics.listen)
         self._watches = Watches(self._fleet, self._transcripts, self._files)
         self._reloading = Reloading(configured, self._fleet, self._assembly(), self._watches)
 
@@ -165,6 +173,7 @@ class Daemon:
             governor=Governor.of_this_machine(self._environ),
             residents=self._residents,
             environ=self._environ,
+            publish=self._bus.publish,
         )
         return Assembly(shared, self._worker, self._scheduler)
 
@@ -182,23 +191,25 @@ class Daemon:
         settings = self._configured.settings
         socket = settings.sidecar.socket
         self._reloading.begin()
+        view = self._view()
         self._endpoint = Endpoint(
-            application(self._view()),
+            application(view),
             settings.socket,
             mode=socket.mode,
             group=socket.group,
             extra_uids=socket.allow_uids,
             inherited=self._launch.socket,
         )
-        await self._serve(self._endpoint, on_ready)
+        await self._serve(self._endpoint, view, on_ready)
 
-    async def _serve(self, endpoint: Endpoint, on_ready: OnReady | None) -> None:
+    async def _serve(self, endpoint: Endpoint, view: DaemonView, on_ready: OnReady | None) -> None:
         endpoint.start()
         self._scheduler.every(TEND_INTERVAL_S, "socket.tend", endpoint.tend)
         self._scheduler.every(TEND_INTERVAL_S, "worker.tend", self._worker.tend)
         self._scheduler.every(SWEEP_INTERVAL_S, "orphans.sweep", self._sweep)
         self._scheduler.start()
-        work = (self._boot(on_ready), self._reload_when_hung_up(), self._attend())
+        work = [self._boot(on_ready), self._reload_when_hung_up(), self._attend()]
+        work += [self._loopback.run(view), measure(self._counts.loop_lag)]
         background = [asyncio.create_task(each) for each in work]
         settings = self._configured.settings
         try:
@@ -213,6 +224,8 @@ class Daemon:
         finally:
             self._stopping.set()
             self._launch.notifier.stopping()
+            self._bus.publish(EventType.DRAINING)
+            self._bus.close()
             self._scheduler.stop()
             for task in background:
                 task.cancel()
@@ -249,6 +262,10 @@ class Daemon:
             state=self._state,
             worker_status=self._worker.status,
             prober=Prober(self._worker),
+            counts=self._counts,
+            bus=self._bus,
+            changes=Changes(self._fleet, self._bus.publish),
+            told=self._loopback.told,
             forgetting=Forgetting(lambda: self._configured.settings, self._worker),
             export=self._worker.export,
             stop=self._stopping.set,
@@ -280,8 +297,13 @@ class Daemon:
         await boot
 
     async def _reload(self) -> Reloaded:
-        with self._launch.notifier.reloading(self._status_line):
-            reloaded = await self._reloading.reload()
+        try:
+            with self._launch.notifier.reloading(self._status_line):
+                reloaded = await self._reloading.reload()
+        except ConfigError:
+            self._bus.publish(EventType.RELOADED, successful=False)
+            raise
+        self._bus.publish(EventType.RELOADED, successful=True)
         if self._log_level is None:
             set_level(self._configured.settings.sidecar.log.level)
         return reloaded

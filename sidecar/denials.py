@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
@@ -20,11 +21,15 @@ class _Told:
 
 
 class Denials:
-    """Counts the denials of one agent that are not told. `clock` is monotonic, in seconds."""
+    """Counts the denials of one agent: those that are not told, and in `by_kind` all, by the kind of the session.
+
+    `clock` is monotonic, in seconds.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._told: dict[Hashable, _Told] = {}
+        self.by_kind: Counter[str] = Counter()
 
     def count(self, what: Hashable) -> int | None:
         """None when the same was told a moment ago; else how many were passed over since then, and it is told now."""

@@ -172,7 +172,7 @@ class _Sync:
         self._notice: dict[str, str] | None = None
         self._unembedded: dict[str, str] | None = None
         self._embedding_failure = ""
-        self._embedded = 0
+        self._embedded = self._cached = 0
         self.replaced = False
 
     def run(self, embedder_for: EmbedderFor) -> None:
@@ -206,7 +206,7 @@ class _Sync:
             self._media,
             self._idle,
         )
-        self._embedded = stage.run(self._report)
+        self._embedded, self._cached = stage.run(self._report), stage.cached
         self._notice, self._unembedded = stage.notice, stage.refused
         self._embedding_failure = stage.failure.code if stage.failure else ""
 
@@ -222,7 +222,7 @@ class _Sync:
         self.replaced = succession.build()
         self._notice, self._unembedded = succession.notice, succession.refused
         self._embedding_failure = succession.failure.code if succession.failure else ""
-        self._embedded = succession.embedded
+        self._embedded, self._cached = succession.embedded, succession.cached
         if not self.replaced:
             self._finish()
 
@@ -281,6 +281,7 @@ class _Sync:
             removed=files.removed,
             unchanged=files.unchanged,
             embedded=self._embedded,
+            cached=self._cached,
             skipped=joined(files.skipped, self._unembedded or {}),
             detail="; ".join(details),
             took_s=took_s,

@@ -17,6 +17,7 @@ from sidecar.agents.status import status_of
 from sidecar.agents.syncing import Syncing
 from sidecar.config import AgentSettings
 from sidecar.denials import Denials
+from sidecar.events import Publish, unheard
 from sidecar.sessions.conversations import Conversations
 from sidecar.sessions.exporting import Exports
 
@@ -32,7 +33,7 @@ class Agent:
     where only qmd has an index.
     `next_update` says when the scheduler comes round (Unix seconds); `exports` makes conversations into files before
     they are looked for, and `conversations` knows whose these are; None when they are no part of this memory.
-    `on_synced` is called after every sync that went well.
+    `on_synced` is called after every sync that went well; `publish` hears of every sync.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Agent:
         conversations: Conversations | None = None,
         on_synced: Callable[[], None] = lambda: None,
         wall: Callable[[], float] = time.time,
+        publish: Publish = unheard,
     ) -> None:
         self.settings = settings
         self.corpus = corpus
@@ -73,6 +75,7 @@ class Agent:
             export=exports.run if exports else None,
             on_synced=on_synced,
             wall=wall,
+            publish=publish,
         )
         self._callers = 0
         self._left = asyncio.Event()

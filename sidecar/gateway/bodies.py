@@ -295,6 +295,16 @@ def flag(request: Request, name: str) -> bool:
     raise GatewayError(Code.INVALID_REQUEST, f"{name}: must be true or false", hint=f"ask with ?{name}=true")
 
 
+def whole(request: Request, name: str) -> int | None:
+    """A whole number in the query of a URL; None where there is none. Raises `GatewayError` for anything else."""
+    value = request.query_params.get(name)
+    if value is None:
+        return None
+    if value.isascii() and value.isdigit() and len(value) <= 16 and int(value) <= MAX_WHOLE:
+        return int(value)
+    raise GatewayError(Code.INVALID_REQUEST, f"{name}: must be a whole number", hint=f"ask with ?{name}=0")
+
+
 def _findings(error: ValidationError) -> list[dict[str, str]]:
     rows = error.errors(include_url=False, include_context=False, include_input=False)
     return [{"field": ".".join(map(str, row["loc"]))[:200], "message": _told(row)} for row in rows[:20]]

@@ -58,6 +58,7 @@ async def conversations_for(agent: Agent, request: _Claims, decision: Decision) 
 
 
 def _warn(agent: Agent, decision: Decision, door: str) -> None:
+    agent.denials.by_kind[decision.kind] += 1
     channel = decision.channel and decision.channel[:_MOST_CHANNEL_CHARS]
     repeats = agent.denials.count((door, channel, decision.chat_type, decision.rule))
     if repeats is None:

@@ -43,8 +43,9 @@ async def memory_search(daemon: DaemonView, request: Request) -> Response:
     with request.state.places.taken():
         reply = await recall.search(agent, asked, daemon.settings)
     request.state.fields.update(backend=reply["backend"], outcome=reply["outcome"], results=len(reply["results"]))
-    took_ms = round((time.perf_counter() - started) * 1000, 2)
-    return json_response({**reply, "tookMs": took_ms, "requestId": request.state.request_id})
+    took_s = time.perf_counter() - started
+    daemon.counts.searched(reply, took_s)
+    return json_response({**reply, "tookMs": round(took_s * 1000, 2), "requestId": request.state.request_id})
 
 
 async def memory_get(daemon: DaemonView, request: Request) -> Response:
