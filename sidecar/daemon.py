@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import logging
 import os
 import resource
@@ -15,7 +14,6 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -33,7 +31,8 @@ from sidecar.gateway.endpoint import Endpoint
 from sidecar.gateway.listener import check_length
 from sidecar.gateway.view import DaemonView
 from sidecar.governor import Governor
-from sidecar.logs import logging_to
+from sidecar.logs.crashes import loop_crashed
+from sidecar.logs.setup import Logs, logging_to
 from sidecar.places import POINTER
 from sidecar.probing import Prober
 from sidecar.scheduler import Scheduler
@@ -64,14 +63,13 @@ def run(settings: Settings, *, log_level: str | None = None, on_ready: OnReady |
     """Run the daemon until it is told to stop; returns the exit code. `on_ready` is called on a thread of its own."""
     # Whatever is made from here on, by us or by a library, is ours alone.
     os.umask(0o077)
-    logs = settings.sidecar.log
-    file = Path(logs.file).expanduser() if logs.file else None
     try:
         check_length(settings.socket)
         private_folder(settings.state_dir)
-        with logging_to(level=log_level or logs.level, file=file), StateLock(settings.state_dir):
+        # The lock first: a second daemon has no business in the log of the first.
+        with StateLock(settings.state_dir), logging_to(settings, level=log_level) as logs:
             _end_orphans(settings.state_dir)
-            asyncio.run(Daemon(settings, environ=os.environ).serve(on_ready))
+            asyncio.run(Daemon(settings, environ=os.environ, logs=logs).serve(on_ready))
             _leave_stuck_threads()
     except StartupError as error:
         print(error, file=sys.stderr)  # noqa: T201 - there is no log to say it in
@@ -94,15 +92,6 @@ def _leave_stuck_threads() -> None:
         os._exit(0)
 
 
-def _quiet_exceptions(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log what asyncio reports; without descriptors it would report every waiting connection, many times a second."""
-    error = context.get("exception")
-    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-        log.error("no file descriptors left; connections have to wait")
-        return
-    loop.default_exception_handler(context)
-
-
 def _raise_descriptor_limit() -> None:
     """Allow as many descriptors as the system lets us: each connection and each child's pipe is one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -121,8 +110,9 @@ def _end_orphans(state_dir: Path) -> None:
 class Daemon:
     """One daemon: the agents, the worker that indexes for them, and the gateway in front."""
 
-    def __init__(self, settings: Settings, *, environ: Mapping[str, str]) -> None:
+    def __init__(self, settings: Settings, *, environ: Mapping[str, str], logs: Logs) -> None:
         self._settings = settings
+        self._logs = logs
         self._environ = environ
         self._started_at = time.time()
         self._stopping = asyncio.Event()
@@ -146,7 +136,7 @@ class Daemon:
         """Start, answer until told to stop, stop in order. Raises `StartupError` before anything is served."""
         _raise_descriptor_limit()
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(_quiet_exceptions)
+        loop.set_exception_handler(loop_crashed)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_stop_signal, number)
         loop.add_signal_handler(signal.SIGHUP, self._on_hangup)
@@ -344,6 +334,7 @@ class Daemon:
         self._stopping.set()
 
     def _on_hangup(self) -> None:
+        self._logs.reopen()
         log.warning("SIGHUP is reserved for reload; restart the daemon to read a changed configuration")
 
     async def _close(self) -> None:

@@ -16,7 +16,6 @@ from scope import Policy
 from sidecar.agents.status import status_of
 from sidecar.agents.syncing import Syncing
 from sidecar.config import AgentSettings
-from sidecar.denials import Denials
 from sidecar.sessions.conversations import Conversations
 from sidecar.sessions.exporting import Exports
 
@@ -59,7 +58,6 @@ class Agent:
         self.search = search
         self.environment = environment
         self.builtin = builtin
-        self.denials = Denials()
         self.exports = exports
         self.conversations = conversations
         self.notices = notices

@@ -14,7 +14,13 @@ from sidecar.cli.options import shared_options
 
 @click.command()
 @click.option("--tour", is_flag=True, help="Ask one question when ready; make sample notes if there are no notes.")
-@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="How much to log.")
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
+    envvar="SIDECAR_LOG_LEVEL",
+    show_envvar=True,
+    help="How much to log.",
+)
 @shared_options
 @verb
 def run(

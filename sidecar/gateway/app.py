@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sidecar.gateway.errors import Code, GatewayError, envelope, fresh_request_id
 from sidecar.gateway.places import Places
+from sidecar.gateway.request_line import UNLOGGED, tell
 from sidecar.gateway.routes import routes
 from sidecar.gateway.view import DaemonView
 
@@ -22,8 +23,6 @@ log = logging.getLogger(__name__)
 
 MAX_IN_FLIGHT = 64
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,128}")
-#: Asked every few seconds by supervisors; a line for each would drown the log.
-UNLOGGED = frozenset({"/livez", "/readyz"})
 
 
 def application(daemon: DaemonView) -> ASGIApp:
@@ -74,8 +73,7 @@ def _log_request(scope: Scope, request_id: str, status: int, took_s: float) -> N
         return
     # The route and not the path: a path is the caller's text.
     route = getattr(scope.get("route"), "path", "unknown")
-    fields = {"route": route, "status": status, "ms": round(took_s * 1000, 2), "requestId": request_id}
-    log.info("request", extra={"fields": {**fields, **scope["state"]["fields"]}})
+    tell(log, route, status, took_s, {"requestId": request_id, **scope["state"]["fields"]})
 
 
 def _request_id(scope: Scope) -> str:
@@ -89,6 +87,7 @@ def _request_id(scope: Scope) -> str:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, GatewayError)
+    request.state.fields["code"] = error.code.label
     return envelope(error, request.state.request_id)
 
 

@@ -1,8 +1,8 @@
-"""Denials are told, but not by the second."""
+"""What goes wrong is told, but not by the second."""
 
 from __future__ import annotations
 
-from sidecar.denials import MOST_KINDS, PAUSE_S, Denials
+from sidecar.logs.repeats import MOST_KINDS, PAUSE_S, Repeats
 
 
 class Clock:
@@ -18,27 +18,27 @@ class Clock:
 def test_the_first_is_told_and_its_repeats_with_the_next() -> None:
     """One line in ten minutes, and nothing is lost."""
     clock = Clock()
-    denials = Denials(clock)
+    repeats = Repeats(clock)
     told = []
     for second in range(2 * int(PAUSE_S) + 1):
         clock.now = float(second)
-        told.append(denials.count("a"))
+        told.append(repeats.count("a"))
     assert [count for count in told if count is not None] == [0, 599, 599]
     assert [at for at, count in enumerate(told) if count is not None] == [0, 600, 1200]
 
 
 def test_one_chat_does_not_hide_another() -> None:
-    """Each kind of denial has its own first time."""
-    denials = Denials()
-    assert [denials.count(what) for what in ("a", "b", "a", "b")] == [0, 0, None, None]
+    """Each kind has its own first time."""
+    repeats = Repeats()
+    assert [repeats.count(what) for what in ("a", "b", "a", "b")] == [0, 0, None, None]
 
 
 def test_a_caller_who_invents_channels_fills_neither_memory_nor_disk() -> None:
     """Beyond so many kinds all others count as one."""
     clock = Clock()
-    denials = Denials(clock)
-    told = [denials.count(number) for number in range(10_000)]
+    repeats = Repeats(clock)
+    told = [repeats.count(number) for number in range(10_000)]
     assert sum(count is not None for count in told) == MOST_KINDS + 1
-    assert denials.count("new") is None
+    assert repeats.count("new") is None
     clock.now = PAUSE_S
-    assert denials.count("new") == 0
+    assert repeats.count("new") == 0
