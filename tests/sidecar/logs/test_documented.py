@@ -14,15 +14,16 @@ DOCUMENT = (ROOT / "docs" / "logging.md").read_text(encoding="utf-8")
 METHODS = {"debug", "info", "warning", "error", "exception", "critical", "log"}
 
 
-def logged() -> Iterator[tuple[Path, ast.expr]]:
-    """The event of every call of a logger, with the module that has it."""
+def logged() -> Iterator[tuple[str, ast.expr]]:
+    """The level (`log` where it depends) and the event of every call of a logger."""
     for package in ("sidecar", "backends", "scope", "exporter"):
         for module in (ROOT / package).rglob("*.py"):
             for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
                 if _is_log_call(node):
                     assert isinstance(node, ast.Call)
                     assert isinstance(node.func, ast.Attribute)
-                    yield module, node.args[1 if node.func.attr == "log" else 0]
+                    method = node.func.attr
+                    yield {"exception": "error"}.get(method, method), node.args[1 if method == "log" else 0]
 
 
 def _is_log_call(node: ast.AST) -> bool:
@@ -46,6 +47,15 @@ def test_every_event_is_documented_and_every_documented_event_is_logged() -> Non
     events = {str(event.value) for _, event in logged() if isinstance(event, ast.Constant)}
     table = set(re.findall(r"^\| `([^`]+)` \| (?:debug|info|warning|error|critical)", DOCUMENT, re.MULTILINE))
     assert table == events | {LOST}
+
+
+def test_every_event_is_documented_with_its_level() -> None:
+    """Alarms are set by it."""
+    rows = dict(re.findall(r"^\| `([^`]+)` \| ([a-z, ]+) \|", DOCUMENT, re.MULTILINE))
+    fixed = {
+        (level, str(event.value)) for level, event in logged() if isinstance(event, ast.Constant) and level != "log"
+    }
+    assert [(level, event) for level, event in sorted(fixed) if rows[event] != level] == []
 
 
 def test_every_field_of_the_line_of_a_request_is_documented() -> None:
