@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sidecar.logs.repeats import MOST_KINDS, PAUSE_S, Repeats
+import logging
+
+from sidecar.logs.repeats import MOST_KINDS, PAUSE_S, RepeatedWarnings, Repeats
 
 
 class Clock:
@@ -42,3 +44,22 @@ def test_a_caller_who_invents_channels_fills_neither_memory_nor_disk() -> None:
     assert repeats.count("new") is None
     clock.now = PAUSE_S
     assert repeats.count("new") == 0
+
+
+def test_a_flood_of_one_warning_hides_no_other_and_is_counted() -> None:
+    """Each event of each agent has its own kinds; a line of another level is none of them."""
+    clock = Clock()
+    repeats = RepeatedWarnings(clock)
+
+    def told(event: str, level: int = logging.WARNING, **fields: object) -> int | None:
+        return repeats.count(logging.makeLogRecord({"msg": event, "levelno": level, "fields": fields}))
+
+    for number in range(10_000):
+        told("denied by scope", agent="main", channel=str(number))
+    assert told("denied by scope", agent="main", channel="new") is None
+    assert told("denied by scope", agent="other", channel="new") == 0
+    assert told("search failed", agent="main", reason="timeout") == 0
+    assert told("search failed", agent="main", reason="timeout", requestId="r", calls=7) is None
+    assert [told("synced", logging.INFO) for _ in range(3)] == [0, 0, 0]
+    clock.now = PAUSE_S
+    assert told("search failed", agent="main", reason="timeout") == 1

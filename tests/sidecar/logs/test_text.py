@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any, Self
@@ -211,3 +214,18 @@ def test_an_object_that_logs_at_its_end_does_not_wait_for_itself(tmp_path: Path)
             gc.set_threshold(*before)
         gc.collect()
     assert events(tmp_path / "stderr").count("synced") == 200
+
+
+FAULT = """
+import os, sys
+from sidecar.logs.crashes import crashes_logged
+with crashes_logged(2):
+    os.abort()
+"""
+
+
+def test_a_fault_of_machine_code_leaves_its_stacks_on_standard_error() -> None:
+    """Where journald and the container's log find them; no handler of ours runs any more."""
+    ended = subprocess.run([sys.executable, "-c", FAULT], capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == -signal.SIGABRT
+    assert ended.stderr.startswith("Fatal Python error: Aborted")
