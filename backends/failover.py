@@ -59,6 +59,7 @@ class Failover:
         *,
         optional: bool = False,
         merge: bool = False,
+        agent_id: str | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
@@ -66,6 +67,7 @@ class Failover:
         self._secondary = secondary
         self._optional = optional
         self._merge = merge
+        self._agent_id = agent_id
         self._clock = clock
         self._wall = wall
         self.breaker = Breaker()
@@ -140,7 +142,8 @@ class Failover:
         if not self.breaker.failed(error.failure, at=self._wall()):
             return
         if not (self._optional and error.failure is Failure.MISSING):
-            log.warning("engine failed over", extra={"fields": {"from": self._primary.name, "reason": error.failure}})
+            fields = {"agent": self._agent_id, "from": self._primary.name, "reason": error.failure}
+            log.warning("engine failed over", extra={"fields": fields})
         self._probing = asyncio.create_task(self._probe_until_closed())
 
     def _tripped(self, error: BackendError) -> Tripped:
@@ -160,11 +163,12 @@ class Failover:
             except BackendError as error:
                 self.breaker.probe_failed(error.failure, at=self._wall())
             except Exception:
-                log.exception("probe crashed")
+                log.exception("probe crashed", extra={"fields": {"agent": self._agent_id}})
                 self.breaker.probe_failed(Failure.EXITED, at=self._wall())
             else:
                 self.breaker.probe_succeeded()
-                log.info("engine recovered", extra={"fields": {"engine": self._primary.name}})
+                fields = {"agent": self._agent_id, "engine": self._primary.name}
+                log.info("engine recovered", extra={"fields": fields})
 
     async def _pause(self) -> None:
         with contextlib.suppress(TimeoutError):

@@ -68,7 +68,7 @@ def build(settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shar
         return Engines(search=qmd, qmd=qmd, qmd_environment=environment)
     builtin = _builtin(settings, agent, corpus, shared, embedding)
     qmd = _qmd(settings, agent, corpus, shared, builtin)
-    both = Failover(qmd, builtin, optional=memory.backend == "auto", merge=memory.merge)
+    both = Failover(qmd, builtin, optional=memory.backend == "auto", merge=memory.merge, agent_id=agent.id)
     return Engines(
         search=both,
         builtin=builtin,
