@@ -46,8 +46,8 @@ class Failover:
     """`primary` when it works, `secondary` when it does not.
 
     `optional` says that a missing `primary` was only wanted if present: it is told, but nobody is warned. With
-    `merge` both answer every call and the best passages of both are kept. `wall` is Unix time, `clock` monotonic,
-    in seconds.
+    `merge` both answer every call and the best passages of both are kept. `agent_id` is for the log. `wall` is Unix
+    time, `clock` monotonic, in seconds.
     """
 
     name = "failover"
