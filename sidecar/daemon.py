@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import logging
 import os
 import resource
@@ -15,7 +14,6 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from backends.qmd import ResidentPool, descendants, sweep
 from sidecar.agents import Agent
@@ -33,7 +31,8 @@ from sidecar.gateway.listener import check_length
 from sidecar.gateway.loopback import Loopback
 from sidecar.gateway.view import DaemonView
 from sidecar.governor import Governor
-from sidecar.logs import logging_to, set_level
+from sidecar.logs.crashes import loop_crashed
+from sidecar.logs.setup import Logs, logging_to
 from sidecar.metrics.counts import Counts
 from sidecar.metrics.loop_lag import measure
 from sidecar.pointers import Pointers
@@ -75,14 +74,13 @@ def run(
     settings = configured.settings
     # Whatever is made from here on, by us or by a library, is ours alone.
     os.umask(0o077)
-    logs = settings.sidecar.log
-    file = Path(logs.file).expanduser() if logs.file else None
     try:
         check_length(settings.socket)
         private_folder(settings.state_dir)
-        with logging_to(level=log_level or logs.level, file=file), StateLock(settings.state_dir):
+        # The lock first: a second daemon has no business in the log of the first.
+        with StateLock(settings.state_dir), logging_to(settings, level=log_level) as logs:
             _end_orphans(settings.state_dir)
-            daemon = Daemon(configured, environ=os.environ, launch=launch, log_level=log_level)
+            daemon = Daemon(configured, environ=os.environ, launch=launch, logs=logs)
             asyncio.run(daemon.serve(on_ready))
             _leave_stuck_threads()
     except StartupError as error:
@@ -106,15 +104,6 @@ def _leave_stuck_threads() -> None:
         os._exit(0)
 
 
-def _quiet_exceptions(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log what asyncio reports; without descriptors it would report every waiting connection, many times a second."""
-    error = context.get("exception")
-    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-        log.error("no file descriptors left; connections have to wait")
-        return
-    loop.default_exception_handler(context)
-
-
 def _raise_descriptor_limit() -> None:
     """Allow as many descriptors as the system lets us: each connection and each child's pipe is one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -133,14 +122,12 @@ def _end_orphans(state_dir: Path) -> None:
 class Daemon:
     """One daemon: the agents, the worker that indexes for them, and the gateway in front."""
 
-    def __init__(
-        self, configured: Configured, *, environ: Mapping[str, str], launch: Launch, log_level: str | None = None
-    ) -> None:
+    def __init__(self, configured: Configured, *, environ: Mapping[str, str], launch: Launch, logs: Logs) -> None:
         settings = configured.settings
         self._launch = launch
         self._configured = configured
+        self._logs = logs
         self._environ = environ
-        self._log_level = log_level
         self._started_at = time.time()
         self._stopping = asyncio.Event()
         self._booted = asyncio.Event()
@@ -184,7 +171,7 @@ class Daemon:
         """Start, answer until told to stop, stop in order. Raises `StartupError` before anything is served."""
         _raise_descriptor_limit()
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(_quiet_exceptions)
+        loop.set_exception_handler(loop_crashed)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_stop_signal, number)
         loop.add_signal_handler(signal.SIGHUP, self._hung_up.set)
@@ -304,13 +291,13 @@ class Daemon:
             self._bus.publish(EventType.RELOADED, successful=False)
             raise
         self._bus.publish(EventType.RELOADED, successful=True)
-        if self._log_level is None:
-            set_level(self._configured.settings.sidecar.log.level)
+        self._logs.apply(self._configured.settings)
         return reloaded
 
     async def _reload_when_hung_up(self) -> None:
         while await self._hung_up.wait():
             self._hung_up.clear()
+            self._logs.reopen()
             try:
                 await self._reload()
             except ConfigError:

@@ -71,7 +71,12 @@ def build(settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shar
     builtin = _builtin(settings, agent, corpus, shared, embedding)
     qmd = _qmd(settings, agent, corpus, shared, builtin)
     both = Failover(
-        qmd, builtin, optional=memory.backend == "auto", merge=memory.merge, on_switch=_switches(agent.id, shared)
+        qmd,
+        builtin,
+        optional=memory.backend == "auto",
+        merge=memory.merge,
+        agent_id=agent.id,
+        on_switch=_switches(agent.id, shared),
     )
     return Engines(
         search=both,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -16,7 +17,6 @@ from scope import Policy
 from sidecar.agents.status import status_of
 from sidecar.agents.syncing import Syncing
 from sidecar.config import AgentSettings
-from sidecar.denials import Denials
 from sidecar.events import Publish, unheard
 from sidecar.sessions.conversations import Conversations
 from sidecar.sessions.exporting import Exports
@@ -61,9 +61,10 @@ class Agent:
         self.search = search
         self.environment = environment
         self.builtin = builtin
-        self.denials = Denials()
         self.exports = exports
         self.conversations = conversations
+        #: How often a session was denied, by its kind.
+        self.denials: Counter[str] = Counter()
         self.notices = notices
         self.configured = configured or {}
         self.next_update = next_update

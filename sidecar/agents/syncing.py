@@ -260,9 +260,11 @@ class Syncing:
         return report
 
     def _tell_failed(self, name: str, error: BackendError) -> None:
-        spared = is_spared(self._overall(), name, error.failure)
         fields = {"agent": self._agent_id, "engine": name, "reason": error.failure}
-        log.log(logging.INFO if spared else logging.WARNING, "sync failed", extra={"fields": fields})
+        if is_spared(self._overall(), name, error.failure):
+            log.info("qmd is not installed; the built-in engine answers", extra={"fields": {"agent": self._agent_id}})
+        else:
+            log.warning("sync failed", extra={"fields": fields})
 
     def _tell_synced(self, name: str, request: SyncRequest, report: SyncReport) -> None:
         counts: dict[str, Any] = {"changed": report.changed, "removed": report.removed}

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sidecar.gateway.errors import Code, GatewayError, envelope, fresh_request_id
 from sidecar.gateway.places import Places
+from sidecar.gateway.request_line import UNLOGGED, tell
 from sidecar.gateway.routes import routes
 from sidecar.gateway.view import DaemonView
 from sidecar.metrics.counts import Counts
@@ -23,8 +24,6 @@ from sidecar.metrics.counts import Counts
 log = logging.getLogger(__name__)
 
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,128}")
-#: Asked every few seconds by supervisors; a line for each would drown the log.
-UNLOGGED = frozenset({"/livez", "/readyz", "/metrics"})
 
 
 def application(daemon: DaemonView) -> ASGIApp:
@@ -77,8 +76,7 @@ class Front:
 def _log_request(scope: Scope, request_id: str, status: int, took_s: float) -> None:
     if scope["path"] in UNLOGGED:
         return
-    fields = {"route": _route(scope), "status": status, "ms": round(took_s * 1000, 2), "requestId": request_id}
-    log.info("request", extra={"fields": {**fields, **scope["state"]["fields"]}})
+    tell(log, _route(scope), status, took_s, {"requestId": request_id, **scope["state"]["fields"]})
 
 
 def _route(scope: Scope) -> str:
@@ -97,6 +95,7 @@ def _request_id(scope: Scope) -> str:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, GatewayError)
+    request.state.fields["code"] = error.code.label
     return envelope(error, request.state.request_id)
 
 

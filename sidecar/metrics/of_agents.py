@@ -210,7 +210,7 @@ METRICS = (
         "counter",
         ("agent", "kind"),
         "Requests that scope denied, by the kind of the session.",
-        _each(lambda agent: counted(agent.agent.denials.by_kind, agent.id)),
+        _each(lambda agent: counted(agent.agent.denials, agent.id)),
     ),
     Metric(
         "qmd_sidecar_redactions_total",

@@ -20,6 +20,7 @@ from backends.base import BackendError, Failure, SyncReport
 from backends.builtin import EmbeddingIdentity, EmbeddingSpec, Estimate, IndexJob, QueryVector, Report
 from backends.lives import LIVES, End
 from exporter import ExportJob
+from sidecar.logs.relay import retell
 from sidecar.sessions.burying import BuryJob
 from sidecar.sessions.scanning import ScanJob
 
@@ -200,7 +201,7 @@ class Worker:
         assert child.stderr is not None
         with contextlib.suppress(ValueError, ConnectionError):
             while line := await child.stderr.readline():
-                log.debug("worker: %s", line.decode("utf-8", errors="replace").rstrip())
+                retell(line)
 
     async def tend(self) -> None:
         """Retire an idle or overgrown worker. Called from time to time."""

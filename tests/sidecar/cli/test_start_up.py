@@ -39,6 +39,7 @@ LIGHT = (
     "get a.md",
     "sync --wait",
     "completion zsh",
+    "logs --help",
 )
 
 

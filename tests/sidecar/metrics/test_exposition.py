@@ -98,7 +98,7 @@ def test_what_is_known_is_what_is_shown(tmp_path: Path) -> None:
     def prepare(sources: Sources, agent: Agent) -> None:
         sources.counts.answered("/v1/agents/{id}/memory_search", 200, 0.02)
         sources.configured.last = Attempt(9.0, error=ConfigError([]))
-        agent.denials.by_kind["group"] += 3
+        agent.denials["group"] += 3
         agent.syncs.tally.went_well("builtin", SyncReport(engine="builtin", ran=True, embedded=5, cached=2))
         agent.syncs.tally.failed("qmd", BackendError(Failure.TIMEOUT, "late"))
 

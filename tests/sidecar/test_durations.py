@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sidecar.config.durations import seconds, size_bytes
+from sidecar.durations import seconds, size_bytes
 
 
 @pytest.mark.parametrize(
