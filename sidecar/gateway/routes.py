@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from sidecar.gateway import bodies, replies
 from sidecar.gateway.errors import Code
-from sidecar.gateway.handlers import agents, flush, memory, scope, service, sessions
+from sidecar.gateway.handlers import agents, doctor, flush, memory, scope, service, sessions
 from sidecar.gateway.view import DaemonView
 
 Handler: TypeAlias = Callable[[DaemonView, Request], Awaitable[Response]]
@@ -67,6 +67,7 @@ OPERATIONS = (
     Operation("GET", "/v1/openapi.json", service.openapi, dict[str, Any]),
     Operation("GET", "/v1/info", service.info, replies.Info),
     Operation("GET", "/v1/status", service.status, replies.DaemonStatus, flags=DEEP),
+    Operation("POST", "/v1/doctor", doctor.doctor, replies.DoctorReply, bodies.DoctorBody, errors=ADMITTED),
     Operation("POST", "/v1/shutdown", service.shutdown, replies.Stopping, statuses=(202,)),
     Operation("GET", "/v1/agents", agents.agents, replies.AgentList),
     Operation("GET", "/v1/agents/{id}", agents.agent_status, replies.AgentStatus, flags=DEEP),
