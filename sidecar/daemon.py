@@ -259,19 +259,19 @@ class Daemon:
         own_interval_s = settings.search.sync.interval_minutes * 60.0
         if engines.builtin is not None:
             interval_s = own_interval_s or update.interval_s
-            self._scheduler.every(interval_s, f"{agent.id}.index", lambda: agent.run_sync("builtin", "interval"))
+            self._scheduler.every(interval_s, f"{agent.id}.index", lambda: agent.syncs.run("builtin", "interval"))
         if engines.qmd is not None:
-            self._scheduler.every(update.interval_s, f"{agent.id}.update", lambda: agent.run_sync("qmd", "interval"))
+            self._scheduler.every(update.interval_s, f"{agent.id}.update", lambda: agent.syncs.run("qmd", "interval"))
 
     async def _boot(self, on_ready: OnReady | None, watching: Watching) -> None:
         """Bring every agent up to date in the background, or first when the configuration wants that."""
         update = self._settings.memory.qmd.update
-        first = {agent: agent.begin(qmd=update.on_boot) for agent in self._fleet if agent.enabled}
+        first = {agent: agent.syncs.begin(qmd=update.on_boot) for agent in self._fleet if agent.enabled}
         # What is written between a first look at the files and the first event would be nobody's.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LAY_TIMEOUT_S):
                 await watching.laid.wait()
-        syncs = [agent.run_sync(name, "boot") for agent, names in first.items() for name in names]
+        syncs = [agent.syncs.run(name, "boot") for agent, names in first.items() for name in names]
         boot = asyncio.gather(*syncs)
         if update.wait_for_boot_sync:
             await asyncio.wait({boot}, timeout=update.update_timeout_ms / 1000)
@@ -288,7 +288,7 @@ class Daemon:
 
         def explain(notice: Notice | None) -> None:
             for agent in agents.values():
-                agent.watched(notice)
+                agent.watch_notice = notice
 
         return Watching(corpora, lambda agent_id, paths: agents[agent_id].changed(paths), explain)
 

@@ -83,7 +83,7 @@ class Forgetting:
             told = ("sessions", "turns", "chunks", "done")
             log.info("purged", extra={"fields": {"agent": agent.id, **{key: report[key] for key in told}}})
             # What was cut anew has no vectors yet.
-            agent.refresh("purge")
+            agent.syncs.refresh("purge")
         return report
 
     def _bury_job(self, agent: Agent, job: ExportJob, purge: Purge) -> BuryJob:
@@ -96,7 +96,7 @@ class Forgetting:
 
     async def _follow(self, agent: Agent) -> list[BackendError]:
         """Have exports and indexes follow, and remove indexes that no engine uses any more; what went wrong."""
-        reports = await agent.sync(SyncRequest(reason="purge", embed=False, purge=True))
+        reports = await agent.syncs.sync(SyncRequest(reason="purge", embed=False, purge=True))
         await asyncio.to_thread(self._discard_unused, agent)
         failures = (report for report in reports.values() if isinstance(report, BackendError))
         # An engine that is not there keeps no index: what it had was removed.
