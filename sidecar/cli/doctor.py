@@ -19,7 +19,8 @@ from sidecar.doctor.catalogue import TITLES, CheckId, Code, Finding, Severity, r
 
 #: Longer than the daemon gives to its checks, mending and looking again included.
 DEADLINE_S = 60.0
-_KNOCK_S = 5.0
+#: Longer than a busy daemon takes to say that it lives.
+KNOCK_S = 5.0
 _NOT_FROM_HERE = "no daemon: looked at from this shell, whose environment may differ from that of a service"
 _MARKS: Mapping[str, str] = {"ok": "●", "skipped": "○", "note": "○", "warning": "▲", "error": "✖"}
 _ids = click.Choice(list(TITLES))
@@ -90,7 +91,7 @@ def _with_daemon(
 
 
 def _asked(client: Client, chosen: Collection[CheckId], *, fix: bool, deep: bool) -> dict[str, Any]:
-    Client(client.path, timeout_s=_KNOCK_S).call("GET", "/livez")
+    Client(client.path, timeout_s=KNOCK_S).call("GET", "/livez")
     return client.doctor(only=sorted(chosen), fix=fix, deep=deep, shellPath=os.environ.get("PATH"))
 
 

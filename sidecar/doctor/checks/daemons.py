@@ -57,4 +57,4 @@ def _end(subject: Subject) -> str:
         # A daemon that starts meanwhile has children that look like orphans from here.
         with StateLock(state):
             ended = sweep(state)
-    return f"ended {ended} processes" if ended else ""
+    return f"processes ended: {ended}" if ended else ""
