@@ -29,10 +29,14 @@ def probe(environ: dict[str, str], *args: str) -> subprocess.CompletedProcess[st
     )
 
 
-@pytest.mark.parametrize("args", [["--help"], ["run", "--help"], ["status"], ["search", "boat"], ["config", "--help"]])
+@pytest.mark.parametrize(
+    "args", [["--help"], ["run", "--help"], ["status"], ["doctor"], ["search", "boat"], ["config", "--help"]]
+)
 def test_what_is_not_needed_is_not_imported(environ: dict[str, str], daemon: FakeDaemon, args: list[str]) -> None:
     """Help and the client verbs load the standard library and click, so that they answer at once."""
     daemon.routes["GET", "/v1/status"] = (200, {"agents": []})
+    daemon.routes["GET", "/livez"] = (200, {"alive": True})
+    daemon.routes["POST", "/v1/doctor"] = (200, {"running": True, "checks": []})
     daemon.routes["POST", "/v1/agents/main/memory_search"] = (200, {"results": [], "outcome": "no_match"})
     done = probe(environ, *args)
     assert done.returncode == 0, done.stderr
