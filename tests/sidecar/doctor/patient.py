@@ -114,6 +114,13 @@ class Patient:
     def client(self) -> Client:
         return Client(self.socket, timeout_s=DEADLINE_S)
 
+    def pid(self) -> int | None:
+        """The process of the daemon, None while there is none."""
+        try:
+            return int(self.client.info()["pid"])
+        except ClientError:
+            return None
+
     def is_ready(self) -> bool:
         """Whether the daemon is up and no engine is at work."""
         try:
