@@ -180,6 +180,10 @@ class Client:
         """Have the daemon examine itself: `only`, `skip`, `deep`, `fix`, `shellPath`."""
         return self.call("POST", "/v1/doctor", body)
 
+    def reload(self) -> dict[str, Any]:
+        """Have the daemon read its configuration again. `RefusedError` (`configuration`) when that is wrong."""
+        return self.call("POST", "/v1/reload", {})
+
     def shutdown(self) -> dict[str, Any]:
         """Ask the daemon to drain and stop; it answers before it does."""
         return self.call("POST", "/v1/shutdown", {})

@@ -135,6 +135,12 @@ class Code(Enum):
         "changes",
         Severity.WARNING,
         "The configuration on disk is another than the one in force.",
+        "qmd-sidecar reload",
+    )
+    RESTART_NEEDED = (
+        "changes",
+        Severity.WARNING,
+        "A key was changed that counts from the next start on.",
         "qmd-sidecar stop && qmd-sidecar run",
     )
     PROGRAM_CHANGED = (

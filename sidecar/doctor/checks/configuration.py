@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 import sidecar
 from sidecar import places
-from sidecar.config import Settings, Severity, check, inspect
+from sidecar.cli.words import listed
+from sidecar.config import ConfigError, Severity, check, dotted, needs_restart
 from sidecar.config.errors import Finding as Remark
+from sidecar.config.json5 import KeyPath
+from sidecar.configured import Configured
 from sidecar.doctor.catalogue import Code, Finding
 from sidecar.doctor.subject import Subject
 
 _DISTRIBUTION = "qmd-sidecar"
+_SHOWN_KEYS = 5
 
 
 def configuration(subject: Subject) -> Iterator[Finding]:
@@ -36,10 +39,15 @@ def file_of(subject: Subject) -> str:
 
 def changes(subject: Subject) -> Iterator[Finding]:
     """Whether a daemon that starts now would be another one."""
-    running = subject.settings
-    found, _ = inspect(running.path, environ=subject.environ, state_dir=running.state_dir, socket=running.socket)
-    if found is not None and _in_force(found) != _in_force(running):
-        yield Code.CONFIGURATION_CHANGED.found(f"{file_of(subject)} says something else than what is in force")
+    assert subject.live is not None
+    configured = subject.live.configured
+    keys, last = _changed_keys(configured), configured.last
+    if followed := [dotted(key) for key in keys if not needs_restart(key)]:
+        message = f"{file_of(subject)} says something else than what is in force: {listed(followed, _SHOWN_KEYS)}"
+        yield Code.CONFIGURATION_CHANGED.found(message)
+    if waiting := {*(dotted(key) for key in keys if needs_restart(key)), *(last.waiting if last else ())}:
+        message = f"changed, and without effect until a restart: {listed(sorted(waiting), _SHOWN_KEYS)}"
+        yield Code.RESTART_NEEDED.found(message)
     try:
         installed = version(_DISTRIBUTION)
     except PackageNotFoundError:
@@ -48,14 +56,9 @@ def changes(subject: Subject) -> Iterator[Finding]:
         yield Code.PROGRAM_CHANGED.found(f"version {sidecar.__version__} runs and {installed} is installed")
 
 
-def _in_force(settings: Settings) -> tuple[Any, ...]:
-    """What of the settings changes what a daemon does."""
-    return (
-        settings.memory,
-        settings.sidecar,
-        settings.agents,
-        settings.session,
-        settings.visibility,
-        settings.providers,
-        settings.disabled,
-    )
+def _changed_keys(configured: Configured) -> tuple[KeyPath, ...]:
+    """The keys that say something else by now; none of a configuration that is wrong, which nobody would follow."""
+    try:
+        return configured.differing()
+    except ConfigError:
+        return ()

@@ -125,6 +125,12 @@ def test_another_daemon_that_clients_would_find_is_named(lively: Patient) -> Non
     assert other.found(Code.ANOTHER_DAEMON)
 
 
+def test_a_changed_configuration_is_followed(lively: Patient) -> None:
+    """What is in force stays so until then."""
+    lively.configure(memory={"backend": "qmd", "qmd": {"update": {"debounceMs": 0}, "limits": {"maxResults": 7}}})
+    commanded(lively, Code.CONFIGURATION_CHANGED)
+
+
 def test_nothing_of_a_note_stands_in_the_log_or_the_report(lively: Patient) -> None:
     """The question is made of words of a note."""
     assert "timetable" not in str(lively.report()) + (lively.home / "daemon.log").read_text()
@@ -139,9 +145,9 @@ def test_a_start_from_the_shell_takes_its_path_and_a_changed_configuration(patie
         elsewhere = patient.found(Code.QMD_ELSEWHERE)
         assert elsewhere is not None
         assert str(fake.path) in elsewhere["message"]
-        assert patient.found(Code.CONFIGURATION_CHANGED) is None
-        patient.configure(memory={"backend": "qmd", "qmd": {"limits": {"maxResults": 7}}})
-        changed = patient.found(Code.CONFIGURATION_CHANGED)
+        assert patient.found(Code.RESTART_NEEDED) is None
+        patient.configure(memory={"backend": "qmd"}, sidecar={"log": {"file": str(patient.home / "log.ndjson")}})
+        changed = patient.found(Code.RESTART_NEEDED)
         assert changed is not None
         assert changed["command"] == elsewhere["command"]
         before = patient.pid()
