@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import shlex
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ SHOWN_NAMES = 3
 #: What mends each class of failure, where the engine itself has no better advice.
 REMEDIES = {
     "missing": 'npm install -g @tobilu/qmd, or set memory.backend: "auto"',
-    "broken_install": "qmd --version shows why; npm install -g @tobilu/qmd@latest",
+    "broken_install": "npm install -g @tobilu/qmd@latest, or see what qmd --version says",
     "timeout": "raise memory.qmd.limits.timeoutMs",
     "exited": f"qmd-sidecar sync {_AGENTS} --wait",
     "bad_output": "npm install -g @tobilu/qmd@latest",
@@ -48,6 +49,9 @@ class Problem:
     agents: tuple[str, ...] = ()
 
 
+_COMMAND = re.compile(r"`((?:npm|qmd|qmd-sidecar) [^`]+)`|^((?:npm|qmd|qmd-sidecar) .+?)(?=, or |$)")
+
+
 def of_daemon(reply: Mapping[str, Any]) -> list[Problem]:
     """Every problem in the daemon's status: the gravest kinds first, the daemon's own last."""
     agents = reply.get("agents") or []
@@ -68,6 +72,12 @@ def gathered(problems: Iterable[Problem]) -> list[Problem]:
         known = by_text.get(key)
         by_text[key] = problem if known is None else _joined(known, problem)
     return list(by_text.values())
+
+
+def command_of(remedy: str, agent: str) -> str | None:
+    """The command that a remedy begins with or quotes, for one agent; None for one that is not for a shell."""
+    found = _COMMAND.search(remedy)
+    return (found[1] or found[2]).replace(_AGENTS, shlex.quote(agent)) if found else None
 
 
 def told(problem: Problem, now: dt.datetime, style: Style, *, width: int | None) -> list[str]:

@@ -21,6 +21,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 from starlette.requests import Request
 
+from sidecar.doctor.catalogue import TITLES, CheckId
 from sidecar.gateway.errors import Code, GatewayError
 
 #: The greatest whole number that every reader of JSON holds exactly.
@@ -257,6 +258,26 @@ class PurgeBody(Body):
         if (self.session is None) == (self.pattern is None):
             raise ValueError("name either a session or a pattern")
         return self
+
+
+class DoctorBody(Body):
+    """Have the daemon examine itself."""
+
+    only: Annotated[list[CheckId], Field(max_length=100)] | None = None
+    """The checks to run, all when left out."""
+    skip: Annotated[list[CheckId], Field(max_length=100)] = []
+    """Checks to leave out."""
+    deep: bool = False
+    """Also ask the embedding providers, over the network."""
+    fix: bool = False
+    """Mend what is safe to mend: modes of our files, stale sockets and pointers, orphans."""
+    shell_path: Annotated[str, Field(max_length=100_000)] | None = None
+    """The PATH of whoever asks, to say of a qmd that is not on the daemon's own where it is."""
+
+    @property
+    def chosen(self) -> frozenset[CheckId]:
+        """The checks to run."""
+        return frozenset(TITLES if self.only is None else self.only) - {*self.skip}
 
 
 AnyBody = TypeVar("AnyBody", bound=Body)

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from sidecar.gateway import bodies, replies
 from sidecar.gateway.errors import Code
-from sidecar.gateway.handlers import agents, flush, memory, observing, scope, service, sessions
+from sidecar.gateway.handlers import agents, doctor, flush, memory, observing, scope, service, sessions
 from sidecar.gateway.streaming import LINES
 from sidecar.gateway.view import DaemonView
 
@@ -87,6 +87,7 @@ OPERATIONS = (
         numbers=AFTER,
         media=LINES,
     ),
+    Operation("POST", "/v1/doctor", doctor.doctor, replies.DoctorReply, bodies.DoctorBody, errors=ADMITTED),
     Operation("POST", "/v1/reload", service.reload, replies.ReloadReply, errors=(Code.CONFIGURATION, Code.TIMEOUT)),
     Operation("POST", "/v1/shutdown", service.shutdown, replies.Stopping, statuses=(202,)),
     Operation("GET", "/v1/agents", agents.agents, replies.AgentList),

@@ -69,6 +69,7 @@ KNOWN: dict[str, dict[str, list[Any]]] = {
     "triggers": {"message": ["Are there walnuts in it?", "walnuts"]},
     "memory_flush": {"contextWindow": [200_000], "totalTokens": [190_000], "workspaceAccess": ["rw"]},
     "explain": {"agent": [AGENT]},
+    "doctor": {"only": [["clock", "socket"]]},
     "purge": {"session": ["s1", "agent:main:nobody"], "pattern": [None], "dryRun": [True]},
 }
 #: Where there is something to show, one of these fields holds it.

@@ -62,6 +62,14 @@ def test_a_question_is_answered_although_qmd_wants_every_word(daemon: Running) -
     assert (first["path"], first["startLine"] <= 3 <= first["endLine"]) == ("memory/2026-02-10.md", True)
 
 
+def test_the_doctor_finds_nothing_wrong(daemon: Running) -> None:
+    """Also not with qmd's index, whose tables are of an extension that is not loaded."""
+    for agent in WORDS:
+        recovered(daemon, agent)
+    report = daemon.call("POST", "/v1/doctor", {})
+    assert [check for check in report["checks"] if check["status"] != "ok"] == []
+
+
 def test_a_new_file_and_a_removed_one_follow_a_sync(daemon: Running) -> None:
     """qmd's index follows the files."""
     note = daemon.folder / "ben" / "memory" / "2026-03-01.md"

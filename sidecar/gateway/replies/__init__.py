@@ -4,6 +4,7 @@ A field that is `NotRequired` is left out where there is nothing to say. Clients
 """
 
 from sidecar.gateway.replies.agents import AgentList, AgentStatus, Environment, SyncReply
+from sidecar.gateway.replies.doctor import DoctorReply
 from sidecar.gateway.replies.events import Event
 from sidecar.gateway.replies.flush import FlushReply, FlushResultReply
 from sidecar.gateway.replies.memory import GetReply, SearchReply, SessionStartReply, TriggersReply
@@ -16,6 +17,7 @@ __all__ = [
     "AgentStatus",
     "Alive",
     "DaemonStatus",
+    "DoctorReply",
     "Environment",
     "Event",
     "Explanation",

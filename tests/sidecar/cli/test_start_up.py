@@ -40,6 +40,7 @@ LIGHT = (
     "sync --wait",
     "completion zsh",
     "logs --help",
+    "doctor",
 )
 
 
@@ -53,6 +54,8 @@ def test_what_is_not_needed_is_not_imported(environ: dict[str, str], daemon: Fak
         200,
         {"path": "a.md", "text": "boats", "from": 1, "lines": 1},
     )
+    daemon.routes["GET", "/livez"] = (200, {"alive": True})
+    daemon.routes["POST", "/v1/doctor"] = (200, {"running": True, "checks": []})
     daemon.routes["POST", "/v1/agents/main/sync"] = (200, {"reports": []})
     done = probe(environ | {"NO_COLOR": "", "FORCE_COLOR": "1"}, *args)
     assert done.returncode == 0, done.stderr
