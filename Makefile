@@ -4,8 +4,9 @@ SHELL := /bin/sh
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# How many processes run the tests, besides those that the tests start (tests/parallel.py).
-PROCESSES ?= 2
+# How many processes run the tests, besides those that the tests start (tests/parallel.py). One more than two cores
+# have work for: many tests wait.
+PROCESSES ?= 3
 # OPENBLAS threads cost memory and help nothing at this size.
 export OPENBLAS_NUM_THREADS ?= 1
 
@@ -50,7 +51,7 @@ quality: setup
 schema-fuzz: setup
 	@$(BIN)/python -m tests.api.fuzz --requests 10000
 
-# Thirty agents on one daemon; `make test` has twelve.
+# Thirty agents on one daemon; `make test` has eight.
 fleet: setup qmd
 	@FLEET_AGENTS=30 $(BIN)/python -m pytest tests/fleet
 
