@@ -27,7 +27,7 @@ MISCHIEF = {
 }
 REASONS = frozenset(reason for reason in MISCHIEF.values() if reason)
 HONEST_SHARE = 0.3
-#: How long one mood lasts, in seconds.
+#: How long one mood lasts where nothing else is said, in seconds.
 MOOD_S = (0.1, 0.5)
 
 
@@ -39,10 +39,10 @@ def mood(draw: random.Random) -> dict[str, str]:
 
 
 @contextmanager
-def mischief(fake: FakeQmd, seed: int) -> Iterator[None]:
-    """Change what `fake` does again and again inside the block; it is honest afterwards."""
+def mischief(fake: FakeQmd, seed: int, mood_s: tuple[float, float] = MOOD_S) -> Iterator[None]:
+    """Change what `fake` does again and again inside the block; it is honest afterwards. A mood lasts `mood_s`."""
     over = threading.Event()
-    thread = threading.Thread(target=_change_until, args=(over, fake, random.Random(seed)), name="mischief")
+    thread = threading.Thread(target=_change_until, args=(over, fake, random.Random(seed), mood_s), name="mischief")
     thread.start()
     try:
         yield
@@ -52,6 +52,6 @@ def mischief(fake: FakeQmd, seed: int) -> Iterator[None]:
         fake.behave()
 
 
-def _change_until(over: threading.Event, fake: FakeQmd, draw: random.Random) -> None:
-    while not over.wait(draw.uniform(*MOOD_S)):
+def _change_until(over: threading.Event, fake: FakeQmd, draw: random.Random, mood_s: tuple[float, float]) -> None:
+    while not over.wait(draw.uniform(*mood_s)):
         fake.behave(**mood(draw))
