@@ -176,6 +176,10 @@ class Client:
         """Have conversations forgotten: `session` or `pattern`, `dryRun`; a reply without `purge` says why not."""
         return self.call("POST", f"{_agent(agent)}/purge", body)
 
+    def reload(self) -> dict[str, Any]:
+        """Have the daemon read its configuration again. `RefusedError` (`configuration`) when that is wrong."""
+        return self.call("POST", "/v1/reload", {})
+
     def shutdown(self) -> dict[str, Any]:
         """Ask the daemon to drain and stop; it answers before it does."""
         return self.call("POST", "/v1/shutdown", {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from sidecar.agents import Agent
 
@@ -11,15 +11,20 @@ from sidecar.agents import Agent
 class Fleet:
     """The agents that the configuration names. Lookups are exact: an id that is nearly right is another id."""
 
-    def __init__(self, agents: Mapping[str, Agent]) -> None:
-        self._agents = dict(agents)
+    def __init__(self, agents: Iterable[Agent] = ()) -> None:
+        self._agents = {agent.id: agent for agent in agents}
 
     def __iter__(self) -> Iterator[Agent]:
-        return iter(self._agents.values())
+        # Of a moment: agents come and go while somebody goes through them.
+        return iter(tuple(self._agents.values()))
 
     def get(self, agent_id: str) -> Agent | None:
         """The agent of that id."""
         return self._agents.get(agent_id)
+
+    def become(self, agents: Iterable[Agent]) -> None:
+        """Have these agents and no others, in this order, from this moment on."""
+        self._agents = {agent.id: agent for agent in agents}
 
     @property
     def ids(self) -> list[str]:

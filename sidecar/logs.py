@@ -96,3 +96,8 @@ def logging_to(stream: TextIO | None = None, *, level: str = "info", file: Path 
         root.level, root.handlers = before
         for sink in sinks[1:]:
             sink.close()
+
+
+def set_level(level: str) -> None:
+    """Log from this level on: `debug`, `info`, `warning` or `error`."""
+    logging.getLogger().setLevel(level.upper())

@@ -49,6 +49,11 @@ class Scheduler:
             replace_existing=True,
         )
 
+    def cancel(self, name: str) -> None:
+        """Never run a job again; one that nobody knows is none."""
+        if self._jobs.get_job(name):
+            self._jobs.remove_job(name)
+
     def next_run(self, name: str) -> float | None:
         """When the job runs next, in Unix seconds."""
         job = self._jobs.get_job(name)

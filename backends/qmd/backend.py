@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -45,6 +46,8 @@ _RANK_SLOPE = 0.15
 #: How long the presence of a model file is believed, in seconds.
 _MODEL_BELIEVED_S = 30.0
 
+_NUMBERS = itertools.count(1)
+
 
 class QmdBackend:
     """One agent's qmd. Files are read and walked in `pool`; `turn` gives machine-wide turns to the writers."""
@@ -70,7 +73,8 @@ class QmdBackend:
         self._statistics = statistics
         self._pool = pool
         # Two agents never share a home, so it names the resident; agent ids of two daemons may be equal.
-        self._key = str(home.cache)
+        # Of its own: the resident of an agent that is made anew belongs to the old one until that is closed.
+        self._key = f"{home.cache} {next(_NUMBERS)}"
         self._program = Program(home, options, environ, self._binary_changed)
         self._asking = Asking(self._program, residents, self._key, resident=options.resident)
         self._syncing = Syncing(

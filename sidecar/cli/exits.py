@@ -60,6 +60,8 @@ def exit_code(error: ClientError | VerbError) -> Exit:
             return Exit.TIMEOUT
         case NotAllowedError() | RefusedError(status=403):
             return Exit.DENIED
+        case RefusedError(code="configuration"):
+            return Exit.CONFIGURATION
         case RefusedError(status=503):
             return Exit.UNAVAILABLE
         case _:

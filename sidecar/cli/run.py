@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from sidecar.cli.exits import Exit, VerbError, verb
 from sidecar.cli.options import shared_options
+
+if TYPE_CHECKING:
+    from sidecar.config import Settings
 
 
 @click.command()
@@ -33,19 +37,25 @@ def run(
     from sidecar import config as configuration
     from sidecar.cli import tour as guided
 
+    # Of the start: what the daemon sets for its children later is no change of the configuration.
+    environ = dict(os.environ)
+
+    def load(*, state_dir: Path | None = state_dir, socket: Path | None = socket) -> Settings:
+        settings = configuration.load(config, environ=environ, state_dir=state_dir, socket=socket)
+        return guided.with_sample(settings) if tour else settings
+
     try:
-        settings = configuration.load(config, environ=os.environ, state_dir=state_dir, socket=socket)
+        settings = load()
     except configuration.ConfigError as error:
         raise VerbError(Exit.CONFIGURATION, error.code, str(error), hint=_check(config)) from None
-    if tour:
-        settings = guided.with_sample(settings)
 
     # A search multiplies too little to share between threads: they would wait for each other, and for nothing.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
     from sidecar import daemon
+    from sidecar.configured import Configured
 
-    return daemon.run(settings, log_level=log_level, on_ready=guided.ask if tour else None)
+    return daemon.run(Configured(settings, load), log_level=log_level, on_ready=guided.ask if tour else None)
 
 
 def _check(config: Path | None) -> str:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from sidecar import places
 from sidecar.config import agents, checks, documents, embedding_checks, unused
@@ -15,7 +15,11 @@ from sidecar.config.json5 import KeyPath
 from sidecar.config.schema import Memory, Provider, Session, SessionTools, Sidecar
 from sidecar.config.sections import SECTIONS, Reader
 from sidecar.config.settings import AgentSettings, Origins, Settings
-from sidecar.config.variables import expand, with_env_file
+from sidecar.config.variables import env_file, expand, with_env_file
+
+#: Time, size and inode of a file; None where there is none.
+Stamp: TypeAlias = tuple[int, int, int] | None
+Fingerprint: TypeAlias = Mapping[Path, Stamp]
 
 STATE_DIR: Final[KeyPath] = ("stateDir",)
 SOCKET: Final[KeyPath] = ("socket",)
@@ -68,6 +72,21 @@ def find(config: Path | None, environ: Mapping[str, str]) -> Path | None:
     if environ.get("SIDECAR_CONFIG") or environ.get("OPENCLAW_CONFIG_PATH"):
         return candidates[0]
     return next((path for path in candidates if path.is_file()), None)
+
+
+def fingerprint(settings: Settings, environ: Mapping[str, str] = os.environ) -> Fingerprint:
+    """What the files of a configuration are at this moment, and those that would be read instead of them."""
+    read = {document.path for document, _ in settings.origins.tree.places.values()}
+    candidates = {path.absolute() for path in places.config_candidates(environ)}
+    return {path: _stamp(path) for path in read | candidates | {env_file(environ)}}
+
+
+def _stamp(path: Path) -> Stamp:
+    try:
+        info = path.stat()
+    except OSError:
+        return None
+    return info.st_mtime_ns, info.st_size, info.st_ino
 
 
 def _resolve(reader: Reader, environ: Mapping[str, str], state_flag: Path | None, socket_flag: Path | None) -> Settings:

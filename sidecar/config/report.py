@@ -51,11 +51,12 @@ def show(settings: Settings, *, origin: bool = False) -> dict[str, Any]:
     With `origin` every value becomes `{"value": .., "origin": ..}`; the origin is `file:line`, the flag or variable
     that gave it, or `default`.
     """
-    effective = _effective(settings)
-    return {key: _stars_and_origins(value, (key,), settings, origin=origin) for key, value in effective.items()}
+    values = effective(settings)
+    return {key: _stars_and_origins(value, (key,), settings, origin=origin) for key, value in values.items()}
 
 
-def _effective(settings: Settings) -> dict[str, Any]:
+def effective(settings: Settings) -> dict[str, Any]:
+    """Every value in force, in the spelling of the file; secrets are pydantic's stars."""
     return {
         "path": str(settings.path) if settings.path else None,
         "stateDir": str(settings.state_dir),

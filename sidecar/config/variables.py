@@ -36,10 +36,15 @@ def expand(text: str, environ: Mapping[str, str], *, base: Path | None = None) -
     return Path(os.path.abspath((base or Path()) / text))  # noqa: PTH100 - resolve() would follow links
 
 
+def env_file(environ: Mapping[str, str]) -> Path:
+    """OpenClaw's file of variables."""
+    return openclaw_dir(environ) / ".env"
+
+
 def with_env_file(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment over the variables of `<openclaw>/.env`; a variable set to nothing counts as not set."""
     variables = {name: value for name, value in environ.items() if value}
-    return {**_read_env(openclaw_dir(environ) / ".env"), **variables}
+    return {**_read_env(env_file(environ)), **variables}
 
 
 def _read_env(path: Path) -> dict[str, str]:

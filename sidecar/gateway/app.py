@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
+from contextlib import ExitStack
 
 from starlette.exceptions import HTTPException
 from starlette.middleware.exceptions import ExceptionMiddleware
@@ -60,7 +61,8 @@ class Front:
         started = time.perf_counter()
         scope["state"]["places"] = self._places
         try:
-            await self._app(scope, receive, send_with_id)
+            with ExitStack() as scope["state"]["held"]:
+                await self._app(scope, receive, send_with_id)
         except Exception:
             log.exception("request crashed", extra={"fields": {"requestId": request_id}})
             if not status:

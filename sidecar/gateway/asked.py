@@ -16,8 +16,10 @@ BODY_TIMEOUT_S = 10.0
 
 
 def agent_of(daemon: DaemonView, request: Request) -> Agent:
-    """The agent that the path names. Raises `GatewayError` (`unknown_agent`) with the nearest id."""
-    return named_agent(daemon, request.path_params["id"])
+    """The agent that the path names, held until the request is over. Raises `GatewayError` (`unknown_agent`)."""
+    agent = named_agent(daemon, request.path_params["id"])
+    request.state.held.enter_context(agent.calling())
+    return agent
 
 
 def named_agent(daemon: DaemonView, agent_id: str) -> Agent:

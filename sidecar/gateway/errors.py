@@ -32,6 +32,7 @@ class Code(Enum):
     METHOD_NOT_ALLOWED = ("method_not_allowed", 405, "The route takes another method; `Allow` names it.")
     REQUEST_TIMEOUT = ("request_timeout", 408, "The body did not come in time.")
     BODY_TOO_LARGE = ("body_too_large", 413, "The body is larger than 1 MiB.")
+    CONFIGURATION = ("configuration", 422, "The configuration on disk is wrong; the previous one is still in force.")
     INTERNAL = ("internal", 500, "The daemon is at fault; its log has the request's id.")
     OVERLOADED = ("overloaded", 503, "Too many requests at once; `Retry-After` says in how many seconds to come back.")
     TIMEOUT = ("timeout", 504, "The disk did not answer in time.")

@@ -67,6 +67,7 @@ OPERATIONS = (
     Operation("GET", "/v1/openapi.json", service.openapi, dict[str, Any]),
     Operation("GET", "/v1/info", service.info, replies.Info),
     Operation("GET", "/v1/status", service.status, replies.DaemonStatus, flags=DEEP),
+    Operation("POST", "/v1/reload", service.reload, replies.ReloadReply, errors=(Code.CONFIGURATION, Code.TIMEOUT)),
     Operation("POST", "/v1/shutdown", service.shutdown, replies.Stopping, statuses=(202,)),
     Operation("GET", "/v1/agents", agents.agents, replies.AgentList),
     Operation("GET", "/v1/agents/{id}", agents.agent_status, replies.AgentStatus, flags=DEEP),

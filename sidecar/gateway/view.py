@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
 from sidecar.config import Settings
+from sidecar.configured import Configured
 from sidecar.fleet import Fleet
 from sidecar.probing import Prober
+from sidecar.reloading import Reloaded
 from sidecar.sessions.forgetting import Forgetting
 
 
@@ -20,7 +22,8 @@ class DaemonView:
     `state` is `starting`, `ready` or `draining`; `files` runs what reads whole files for callers.
     """
 
-    settings: Settings
+    configured: Configured
+    reload: Callable[[], Awaitable[Reloaded]]
     fleet: Fleet
     files: Executor
     started_at: float
@@ -29,3 +32,8 @@ class DaemonView:
     prober: Prober
     forgetting: Forgetting
     stop: Callable[[], None]
+
+    @property
+    def settings(self) -> Settings:
+        """The configuration in force at this moment."""
+        return self.configured.settings

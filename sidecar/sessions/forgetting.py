@@ -11,7 +11,7 @@ import asyncio
 import glob
 import logging
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -58,9 +58,9 @@ class Undertaker(Protocol):
 
 
 class Forgetting:
-    """Purges the agents of one daemon, one purge of each at a time."""
+    """Purges the agents of one daemon, one purge of each at a time. `settings` are those in force when it is asked."""
 
-    def __init__(self, settings: Settings, worker: Undertaker) -> None:
+    def __init__(self, settings: Callable[[], Settings], worker: Undertaker) -> None:
         self._settings = settings
         self._worker = worker
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -70,7 +70,7 @@ class Forgetting:
 
         The agent must have conversations. Nothing is removed by a trial, and nothing is read for the proof.
         """
-        job = export_job(self._settings, agent.settings)
+        job = export_job(self._settings(), agent.settings)
         assert job is not None
         async with self._turns[agent.id]:
             buried = await self._worker.bury(self._bury_job(agent, job, purge))
@@ -83,7 +83,7 @@ class Forgetting:
             told = ("sessions", "turns", "chunks", "done")
             log.info("purged", extra={"fields": {"agent": agent.id, **{key: report[key] for key in told}}})
             # What was cut anew has no vectors yet.
-            agent.refresh("purge")
+            agent.syncs.refresh("purge")
         return report
 
     def _bury_job(self, agent: Agent, job: ExportJob, purge: Purge) -> BuryJob:
@@ -96,7 +96,7 @@ class Forgetting:
 
     async def _follow(self, agent: Agent) -> list[BackendError]:
         """Have exports and indexes follow, and remove indexes that no engine uses any more; what went wrong."""
-        reports = await agent.sync(SyncRequest(reason="purge", embed=False, purge=True))
+        reports = await agent.syncs.sync(SyncRequest(reason="purge", embed=False, purge=True))
         await asyncio.to_thread(self._discard_unused, agent)
         failures = (report for report in reports.values() if isinstance(report, BackendError))
         # An engine that is not there keeps no index: what it had was removed.
@@ -111,17 +111,17 @@ class Forgetting:
             discard_index(index)
             discard_index(successor_of(index))
         if agent.environment is None:
-            discard_qmd_index(qmd_home(self._settings, agent.settings, self._settings.variables))
+            discard_qmd_index(qmd_home(self._settings(), agent.settings, self._settings().variables))
 
     async def _proof(self, agent: Agent, buried: Mapping[str, Any], purge: Purge) -> dict[str, Any]:
         return await self._worker.scan(await asyncio.to_thread(self._scan_job, agent, buried, purge))
 
     def _scan_job(self, agent: Agent, buried: Mapping[str, Any], purge: Purge) -> ScanJob:
         index = agent.settings.index_path
-        exports = sessions_dir(self._settings, agent.settings)
+        exports = sessions_dir(self._settings(), agent.settings)
         state = agent.settings.state_dir
         # The log of the daemon is that of all agents.
-        folders = [state, self._settings.state_dir / "log", *([] if exports.is_relative_to(state) else [exports])]
+        folders = [state, self._settings().state_dir / "log", *([] if exports.is_relative_to(state) else [exports])]
         gone = set(buried["exports"])
         return ScanJob(
             pattern=purge.pattern,
@@ -137,7 +137,7 @@ class Forgetting:
     def _report(
         self, agent: Agent, buried: Mapping[str, Any], scanned: Mapping[str, Any], failures: list[BackendError]
     ) -> dict[str, Any]:
-        transcripts = transcripts_dir(self._settings, agent.settings)
+        transcripts = transcripts_dir(self._settings(), agent.settings)
         unread = [*(str(transcripts / name) for name in buried["unread"]), *scanned.get("unread", ())]
         left = bool(scanned.get("remaining") or scanned.get("notes") or unread or failures)
         return {

@@ -81,7 +81,7 @@ async def search(agent: Agent, request: SearchRequest, settings: Settings) -> di
     except BackendError as error:
         log.warning("search failed", extra={"fields": {"agent": agent.id, "reason": error.failure}})
         # An index that is lost comes back by a sync, and nobody else may ask for one.
-        agent.refresh("failed search")
+        agent.syncs.refresh("failed search")
         return refusals.unavailable(memory, error, agent.embedded_by)
     why = why_nothing(agent, query, answer, corpus=request.corpus, seen=seen)
     told = (*notices, *_without_vectors(query, answer), *why)
@@ -113,14 +113,14 @@ async def _cite_conversations(
 async def _asked(agent: Agent, query: Query) -> Answer:
     """The engine's answer, with what the agent knows about it. Raises `BackendError`."""
     # Of before and after: a sync that ends meanwhile may have come too late for this answer.
-    waiting = agent.pending_by_engine()
+    waiting = agent.syncs.pending_by_engine()
     answer = await agent.search.search(query)
     sync = agent.settings.search.sync
     if sync.on_search:
-        agent.refresh("search", pause_s=SEARCH_SYNC_PAUSE_S if sync.watch else 0.0)
+        agent.syncs.refresh("search", pause_s=SEARCH_SYNC_PAUSE_S if sync.watch else 0.0)
     return replace(
         answer,
-        pending=answer.pending or agent.pending(answer.engine) or waiting.get(answer.engine),
+        pending=answer.pending or agent.syncs.pending(answer.engine) or waiting.get(answer.engine),
         notices=(*answer.notices, *agent.notices_about(answer.engine)),
     )
 

@@ -63,5 +63,5 @@ def _notes(corpus: Corpus, day: date) -> Iterator[dict[str, Any]]:
 def _sync(agent: Agent) -> str:
     if not (agent.enabled and agent.settings.search.sync.on_session_start):
         return "off"
-    agent.refresh("session start")
+    agent.syncs.refresh("session start")
     return "queued"

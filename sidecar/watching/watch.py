@@ -165,6 +165,11 @@ class Watching:
         self._moved = asyncio.Event()
         self._notice: Notice | None = None
 
+    @property
+    def notice(self) -> Notice | None:
+        """Why files are polled, as `on_notice` heard it last; None when they are not."""
+        return self._notice
+
     async def run(self) -> None:
         """Watch until cancelled."""
         try:

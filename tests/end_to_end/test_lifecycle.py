@@ -38,14 +38,6 @@ def test_a_shutdown_request_stops_the_daemon(tmp_path: Path) -> None:
         assert daemon.process.wait(20) == 0
 
 
-def test_a_hangup_does_not_end_the_daemon(tmp_path: Path) -> None:
-    """The signal is reserved; the default action would be death."""
-    with running(tmp_path, config(tmp_path, backend="builtin")) as daemon:
-        daemon.process.send_signal(signal.SIGHUP)
-        until(lambda: "SIGHUP" in daemon.log.read_text(encoding="utf-8"))
-        assert daemon.ready()
-
-
 def test_a_second_daemon_on_the_same_state_is_refused(tmp_path: Path) -> None:
     """And the first one goes on."""
     with running(tmp_path, config(tmp_path, backend="builtin")) as daemon:

@@ -61,7 +61,7 @@ def statuses(folder: Path, qmd: Engine, builtin: Engine | None = None, *, option
         )
         before = agent.status()
         for name in engines:
-            await agent.run_sync(name, "test")
+            await agent.syncs.run(name, "test")
         after = agent.status()
         await agent.close()
         return [before, after]
@@ -122,7 +122,7 @@ def test_polling_is_a_notice_for_as_long_as_it_lasts(tmp_path: Path) -> None:
     engine = Engine("builtin")
     corpus = Corpus("main", tmp_path, ())
     agent = Agent(settings.agents["main"], corpus=corpus, policy=settings.policy, search=engine, engines={})
-    agent.watched(Notice("watch_polling", "no watches left", "raise the limit"))
+    agent.watch_notice = Notice("watch_polling", "no watches left", "raise the limit")
     assert "watch_polling" in [notice["code"] for notice in agent.status()["notices"]]
-    agent.watched(None)
+    agent.watch_notice = None
     assert "watch_polling" not in [notice["code"] for notice in agent.status()["notices"]]

@@ -79,13 +79,13 @@ def test_a_change_during_a_sync_is_synced_afterwards(tmp_path: Path) -> None:
     """The sync under way may have passed the file already."""
 
     async def scenario(agent: Agent, engine: Engine) -> None:
-        first = asyncio.create_task(agent.sync(SyncRequest(reason="test")))
+        first = asyncio.create_task(agent.syncs.sync(SyncRequest(reason="test")))
         await until(lambda: len(engine.requests) == 1)
         agent.changed(frozenset({"memory/a.md"}))
-        assert agent.pending("builtin") is not None
+        assert agent.syncs.pending("builtin") is not None
         engine.go_on.set()
         await first
-        await until(lambda: agent.pending("builtin") is None)
+        await until(lambda: agent.syncs.pending("builtin") is None)
         assert len(engine.requests) == 2
 
     run(tmp_path, scenario)
@@ -101,13 +101,13 @@ def test_a_file_that_changes_again_during_a_sync_stays_pending_after_it(tmp_path
         for _ in range(9):
             # What is planned for this change comes now, and finds a sync under way.
             await asyncio.sleep(0)
-        pending = agent.pending("builtin")
+        pending = agent.syncs.pending("builtin")
         assert pending is not None
         assert pending.files == 1
         engine.go_on.set()
-        await until(lambda: len(engine.requests) == 2 or agent.pending("builtin") is None)
+        await until(lambda: len(engine.requests) == 2 or agent.syncs.pending("builtin") is None)
         assert len(engine.requests) == 2
-        await until(lambda: agent.pending("builtin") is None)
+        await until(lambda: agent.syncs.pending("builtin") is None)
         assert len(engine.requests) == 2
 
     run(tmp_path, scenario)
@@ -123,7 +123,7 @@ def test_what_a_failed_sync_was_to_see_stays_pending(tmp_path: Path) -> None:
         engine.error = BackendError(Failure.LOCKED, "busy", hint="wait")
         engine.go_on.set()
         await until(lambda: bool(agent.notices_about("builtin")))
-        pending = agent.pending("builtin")
+        pending = agent.syncs.pending("builtin")
         assert pending is not None
         assert pending.files == 2
 
@@ -134,15 +134,15 @@ def test_until_the_first_sync_has_ended_something_is_pending(tmp_path: Path) -> 
     """What was written while no daemon ran had no event."""
 
     async def scenario(agent: Agent, engine: Engine) -> None:
-        assert agent.pending("builtin") is None
-        assert agent.begin(qmd=False) == {"builtin"}
-        assert agent.pending("builtin") is not None
-        first = asyncio.create_task(agent.run_sync("builtin", "boot"))
+        assert agent.syncs.pending("builtin") is None
+        assert agent.syncs.begin(qmd=False) == {"builtin"}
+        assert agent.syncs.pending("builtin") is not None
+        first = asyncio.create_task(agent.syncs.run("builtin", "boot"))
         await until(lambda: len(engine.requests) == 1)
-        assert agent.pending("builtin") is not None
+        assert agent.syncs.pending("builtin") is not None
         engine.go_on.set()
         await first
-        assert agent.pending("builtin") is None
+        assert agent.syncs.pending("builtin") is None
 
     run(tmp_path, scenario)
 
@@ -151,9 +151,9 @@ def test_a_sync_that_is_asked_for_begins_after_the_asking(tmp_path: Path) -> Non
     """Whoever wrote a note and asked for a sync finds the note afterwards; ten who ask at once share one."""
 
     async def scenario(agent: Agent, engine: Engine) -> None:
-        first = asyncio.create_task(agent.sync(SyncRequest(reason="test")))
+        first = asyncio.create_task(agent.syncs.sync(SyncRequest(reason="test")))
         await until(lambda: len(engine.requests) == 1)
-        others = [asyncio.create_task(agent.sync(SyncRequest(reason="test"))) for _ in range(10)]
+        others = [asyncio.create_task(agent.syncs.sync(SyncRequest(reason="test"))) for _ in range(10)]
         await asyncio.sleep(0)
         engine.go_on.set()
         await asyncio.gather(first, *others)
@@ -166,9 +166,9 @@ def test_the_interval_joins_what_is_under_way(tmp_path: Path) -> None:
     """A tick that comes during a long sync adds nothing."""
 
     async def scenario(agent: Agent, engine: Engine) -> None:
-        first = asyncio.create_task(agent.sync(SyncRequest(reason="test")))
+        first = asyncio.create_task(agent.syncs.sync(SyncRequest(reason="test")))
         await until(lambda: len(engine.requests) == 1)
-        tick = asyncio.create_task(agent.run_sync("builtin", "interval"))
+        tick = asyncio.create_task(agent.syncs.run("builtin", "interval"))
         await asyncio.sleep(0)
         engine.go_on.set()
         await asyncio.gather(first, tick)
@@ -181,9 +181,9 @@ def test_forced_syncs_wait_for_the_one_under_way_and_are_one(tmp_path: Path) -> 
     """A rebuild is not the same as what is under way, but the same as another rebuild."""
 
     async def scenario(agent: Agent, engine: Engine) -> None:
-        first = asyncio.create_task(agent.sync(SyncRequest(reason="test")))
+        first = asyncio.create_task(agent.syncs.sync(SyncRequest(reason="test")))
         await until(lambda: len(engine.requests) == 1)
-        forced = [asyncio.create_task(agent.sync(SyncRequest(reason="test", force=True))) for _ in range(5)]
+        forced = [asyncio.create_task(agent.syncs.sync(SyncRequest(reason="test", force=True))) for _ in range(5)]
         await asyncio.sleep(0)
         engine.go_on.set()
         await asyncio.gather(first, *forced)
@@ -198,12 +198,12 @@ def test_a_failed_sync_is_told_to_whoever_searches_and_forgotten_when_mended(tmp
     async def scenario(agent: Agent, engine: Engine) -> None:
         engine.go_on.set()
         engine.error = BackendError(Failure.EXITED, "the disk is full", hint="make room")
-        outcome = (await agent.sync(SyncRequest(reason="test")))["builtin"]
+        outcome = (await agent.syncs.sync(SyncRequest(reason="test")))["builtin"]
         assert isinstance(outcome, BackendError)
         assert [notice.code for notice in agent.notices_about("builtin")] == ["sync_failed"]
         assert agent.status()["state"] == "degraded"
         engine.error = None
-        await agent.sync(SyncRequest(reason="test"))
+        await agent.syncs.sync(SyncRequest(reason="test"))
         assert agent.notices_about("builtin") == ()
 
     run(tmp_path, scenario)

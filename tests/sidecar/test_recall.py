@@ -459,7 +459,7 @@ def test_a_sync_that_ends_during_a_search_does_not_hide_what_was_pending(tmp_pat
     class Overtaken(Engine):
         async def search(self, query: Query) -> Answer:
             """Answer from the index of before."""
-            await agent.sync(SyncRequest(reason="test"))
+            await agent.syncs.sync(SyncRequest(reason="test"))
             return answer()
 
     engine = Overtaken(answer())
@@ -476,4 +476,4 @@ def test_a_sync_that_ends_during_a_search_does_not_hide_what_was_pending(tmp_pat
 
     reply = asyncio.run(scenario())
     assert (reply["outcome"], reply["pending"]["files"]) == ("no_match", 1)
-    assert agent.pending("builtin") is None
+    assert agent.syncs.pending("builtin") is None

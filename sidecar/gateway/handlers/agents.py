@@ -68,9 +68,9 @@ async def sync(daemon: DaemonView, request: Request) -> Response:
         return json_response({"queued": False, "reports": [], **await _estimated(agent)})
     asked = SyncRequest(reason="request", force=body.force, embed=body.embed)
     if not body.wait:
-        agent.spawn(agent.sync(asked))
+        agent.syncs.spawn(agent.syncs.sync(asked))
         return json_response({"queued": True, "reports": []}, 202)
-    results = (await agent.sync(asked)).values()
+    results = (await agent.syncs.sync(asked)).values()
     reports = [report_json(result) for result in results if isinstance(result, SyncReport)]
     failures = [failure_json(result) for result in results if isinstance(result, BackendError)]
     return json_response({"queued": False, "reports": reports, **({"notices": failures} if failures else {})})

@@ -7,6 +7,7 @@ import platform
 import sys
 import time
 from http import HTTPStatus
+from typing import Any
 
 import psutil
 from starlette.requests import Request
@@ -14,7 +15,8 @@ from starlette.responses import Response
 
 import sidecar
 from sidecar.agents import AgentState
-from sidecar.gateway.errors import json_response
+from sidecar.config import ConfigError, Finding
+from sidecar.gateway.errors import Code, GatewayError, disk_deadline, json_response
 from sidecar.gateway.handlers.agents import statuses
 from sidecar.gateway.replies.service import Alive, Info, Stopping
 from sidecar.gateway.view import DaemonView
@@ -77,9 +79,43 @@ async def status(daemon: DaemonView, request: Request) -> Response:
             "config": str(settings.path) if settings.path else None,
             "agents": await statuses(daemon, list(daemon.fleet), request),
             "worker": daemon.worker_status(),
-            "notices": [notice_json(notice) for notice in settings.notices],
+            **_last_reload(daemon),
+            "notices": [notice_json(notice) for notice in daemon.configured.notices],
         }
     )
+
+
+def _last_reload(daemon: DaemonView) -> dict[str, Any]:
+    last = daemon.configured.last
+    return {"lastReload": {"at": last.at, "ok": last.error is None}} if last else {}
+
+
+async def reload(daemon: DaemonView, request: Request) -> Response:
+    """Read the configuration again, and follow it agent by agent."""
+    try:
+        with disk_deadline():
+            done = await daemon.reload()
+    except ConfigError as error:
+        raise GatewayError(
+            Code.CONFIGURATION,
+            "the configuration on disk is wrong; the previous one is still in force",
+            hint="correct what `details` name, and reload again",
+            details=[
+                {"field": f"{found.place} {found.key}".strip(), "message": found.message} for found in error.findings
+            ],
+        ) from None
+    return json_response(
+        {
+            "changed": done.changed,
+            "needsRestart": done.waiting,
+            "agents": {name: getattr(done, name) for name in ("added", "removed", "rebuilt", "kept")},
+            "notices": [notice_json(notice) for notice in daemon.configured.notices],
+        }
+    )
+
+
+def _detail(finding: Finding) -> dict[str, str]:
+    return {"field": f"{finding.place} {finding.key}".strip(), "message": finding.message}
 
 
 async def openapi(daemon: DaemonView, request: Request) -> Response:

@@ -39,7 +39,7 @@ async def export(daemon: DaemonView, request: Request) -> Response:
     except BackendError as error:
         return json_response({"notices": [failure_json(error)]})
     if not body.dry_run and (report["written"] or report["removed"]):
-        agent.refresh("export")
+        agent.syncs.refresh("export")
     return json_response(
         {"export": _export_json(report), "notices": [notice_json(each) for each in complaints(report)]}
     )

@@ -7,7 +7,7 @@ from sidecar.gateway.replies.agents import AgentList, AgentStatus, Environment, 
 from sidecar.gateway.replies.flush import FlushReply, FlushResultReply
 from sidecar.gateway.replies.memory import GetReply, SearchReply, SessionStartReply, TriggersReply
 from sidecar.gateway.replies.scope import Explanation
-from sidecar.gateway.replies.service import Alive, DaemonStatus, Info, Readiness, Stopping
+from sidecar.gateway.replies.service import Alive, DaemonStatus, Info, Readiness, ReloadReply, Stopping
 from sidecar.gateway.replies.sessions import ExportReply, PurgeReply
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Info",
     "PurgeReply",
     "Readiness",
+    "ReloadReply",
     "SearchReply",
     "SessionStartReply",
     "Stopping",

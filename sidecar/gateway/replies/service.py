@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, NotRequired, TypeAlias
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -44,6 +44,13 @@ class Info(TypedDict):
     platform: str
 
 
+class LastReload(TypedDict):
+    """The last time that the configuration was read again."""
+
+    at: UnixTime
+    ok: Annotated[bool, Field(description="False where it was wrong; `notices` say how.")]
+
+
 class DaemonStatus(TypedDict):
     """The daemon with all its agents."""
 
@@ -57,6 +64,28 @@ class DaemonStatus(TypedDict):
     config: str | None
     agents: list[AgentStatus]
     worker: WorkerStatus
+    lastReload: NotRequired[LastReload]
+    notices: list[Notice]
+
+
+class ReloadedAgents(TypedDict):
+    """The agents by what became of them. One that was rebuilt has new engines on the same indexes."""
+
+    added: list[str]
+    removed: Annotated[list[str], Field(description="Their indexes stay on disk.")]
+    rebuilt: list[str]
+    kept: list[str]
+
+
+class ReloadReply(TypedDict):
+    """What reading the configuration again has changed."""
+
+    changed: Annotated[list[str], Field(description="The keys with another value than before, in force now.")]
+    needsRestart: Annotated[
+        list[str],
+        Field(description="The keys with another value than at the start, without effect until then."),
+    ]
+    agents: ReloadedAgents
     notices: list[Notice]
 
 
