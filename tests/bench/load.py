@@ -107,13 +107,15 @@ def measure(clients: Sequence[int] = CLIENTS, *, block_s: float = BLOCK_S) -> di
 
 
 def _ways(daemon: Running, question: str) -> Iterator[Way]:
-    session = {"sessionKey": "agent:main:main"}
-    search = orjson.dumps({"query": question, **session})
-    here = daemon.client.path
-    yield Way(NOTHING, here, "/v1/agents/off/memory_search", search)
-    yield Way(SEARCH, here, "/v1/agents/main/memory_search", search)
     path = daemon.search("main", question)["results"][0]["path"]
-    yield Way(GET, here, "/v1/agents/main/memory_get", orjson.dumps({"path": path, **session}))
+    asked: tuple[tuple[str, str, str, dict[str, str]], ...] = (
+        (NOTHING, "off", "memory_search", {"query": question}),
+        (SEARCH, "main", "memory_search", {"query": question}),
+        (GET, "main", "memory_get", {"path": path}),
+    )
+    for name, agent, tool, body in asked:
+        sent = orjson.dumps({**body, "sessionKey": f"agent:{agent}:main"})
+        yield Way(name, daemon.client.path, f"/v1/agents/{agent}/{tool}", sent)
 
 
 def _once(way: Way) -> bytes:
