@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.chaos.clients import Seen, at_once
 from tests.fleet import agents
-from tests.running import Running, alongside
+from tests.running import Running, alongside, until
 
 NOTE = "memory/2026-02-10.md"
 QUESTION = "what is the codeword of today?"
@@ -23,13 +23,15 @@ QUESTION = "what is the codeword of today?"
 MIX = {"search": 5, "get": 2, "triggers": 1, "status": 1, "fleet": 1}
 #: How long the files rest between two changes, and the configuration between two reloads, in seconds.
 CHANGE_S, RELOAD_S = 0.2, 4.0
+#: How long an engine may go on to rest after a failure, and then catches up, in seconds.
+SETTLING_S = 180.0
 #: Files of an agent that come and go.
 DIARIES = 20
 
 
 @dataclass
 class Load:
-    """One daemon, its agents, and what was asked and answered. `guests` of them come and go with each reload."""
+    """One daemon, its agents, and what was asked and answered. The last one comes and goes with each reload."""
 
     daemon: Running
     config: dict[str, Any]
@@ -42,10 +44,18 @@ class Load:
         """The agents that are always there: all but the last."""
         return [agent["id"] for agent in self.config["agents"]["list"][:-1]]
 
-    @property
-    def rests(self) -> bool:
-        """Whether no agent is being indexed."""
-        return all(agent["state"] != "indexing" for agent in self.daemon.call("GET", "/v1/status")["agents"])
+    def settle(self) -> None:
+        """Have every agent back, and everything that was changed taken up, also by engines that failed to."""
+        everybody = self.config["agents"]["list"]
+        self._configure(everybody)
+        self.daemon.call("POST", "/v1/reload", {})
+        names = [agent["id"] for agent in everybody]
+        until(lambda: all(self._is_current(name) for name in names), deadline_s=SETTLING_S, what="rest")
+
+    def _is_current(self, agent: str) -> bool:
+        self.daemon.sync(agent)
+        engines = self.daemon.call("GET", f"/v1/agents/{agent}/status")["engines"]
+        return not engines.get("qmd", {}).get("lastUpdate", {}).get("failures")
 
     def ask(self, draw: random.Random) -> None:
         """Ask one thing of one agent."""
@@ -87,10 +97,12 @@ class Load:
         """Let the last agent come or go, and have the configuration read again."""
         self.reloads += 1
         listed = self.config["agents"]["list"]
-        present = listed[: len(listed) - self.reloads % 2]
-        config = {**self.config, "agents": {**self.config["agents"], "list": present}}
-        (self.daemon.folder / "config.json5").write_text(json.dumps(config), encoding="utf-8")
+        self._configure(listed[: len(listed) - self.reloads % 2])
         self.daemon.process.send_signal(signal.SIGHUP)
+
+    def _configure(self, listed: list[dict[str, Any]]) -> None:
+        config = {**self.config, "agents": {**self.config["agents"], "list": listed}}
+        (self.daemon.folder / "config.json5").write_text(json.dumps(config), encoding="utf-8")
 
 
 @contextmanager
