@@ -128,6 +128,7 @@ class Daemon:
         self._started_at = time.time()
         self._stopping = asyncio.Event()
         self._booted = asyncio.Event()
+        self._has_started = False
         self._hung_up = asyncio.Event()
         self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
         # Apart from searching: a caller may read from a disk that does not answer.
@@ -229,7 +230,9 @@ class Daemon:
     def _state(self) -> str:
         if self._stopping.is_set():
             return "draining"
-        return "ready" if self._booted.is_set() and self._fleet.ready else "starting"
+        self._has_started = self._has_started or (self._booted.is_set() and self._fleet.ready)
+        # An agent that joins later is not ready at once, and the others go on meanwhile.
+        return "ready" if self._has_started and self._fleet.holds else "starting"
 
     async def _boot(self, on_ready: OnReady | None) -> None:
         """Bring every agent up to date in the background, or first when the configuration wants that."""

@@ -36,6 +36,11 @@ class Fleet:
         """Whether every agent has an engine that can answer."""
         return all(agent.ready for agent in self)
 
+    @property
+    def holds(self) -> bool:
+        """Whether every agent that is not just being indexed for the first time has an engine that can answer."""
+        return all(agent.ready or agent.syncs.beginning for agent in self)
+
     async def close(self) -> None:
         """Close all agents at once."""
         await asyncio.gather(*(agent.close() for agent in self))

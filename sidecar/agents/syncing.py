@@ -87,6 +87,11 @@ class Syncing:
         """The engines that are being synced."""
         return frozenset(self._running)
 
+    @property
+    def beginning(self) -> bool:
+        """Whether the first sync of an engine has not ended yet."""
+        return any(engine not in self._last for engine in self._booting)
+
     async def sync(self, request: SyncRequest) -> dict[str, SyncReport | BackendError]:
         """Sync every engine; by name, what it did or why it could not."""
         names = list(self._engines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
 from sidecar.config.durations import seconds, size_bytes
@@ -21,6 +21,7 @@ class Strict(BaseModel):
         strict=True,
         allow_inf_nan=False,
         hide_input_in_errors=True,
+        use_attribute_docstrings=True,
     )
 
 
@@ -80,10 +81,15 @@ Unit = Annotated[float, clamp(0.0, 1.0)]
 Results = Annotated[int, Field(gt=0), clamp(1, 50)]
 Milliseconds = Annotated[int, Field(gt=0, le=24 * 3600 * 1000)]
 #: Written back with its unit: a bare number would be read as minutes.
-Duration = Annotated[float, BeforeValidator(seconds), PlainSerializer(lambda value: f"{value:.12g}s", when_used="json")]
-Bytes = Annotated[int, BeforeValidator(size_bytes), Field(le=2**53)]
-PathText = Annotated[str, AfterValidator(_path_text)]
-Pattern = Annotated[str, AfterValidator(_pattern)]
+Duration = Annotated[
+    float,
+    BeforeValidator(seconds),
+    PlainSerializer(lambda value: f"{value:.12g}s", when_used="json"),
+    WithJsonSchema({"format": "duration"}),
+]
+Bytes = Annotated[int, BeforeValidator(size_bytes), Field(le=2**53), WithJsonSchema({"format": "size"})]
+PathText = Annotated[str, AfterValidator(_path_text), WithJsonSchema({"format": "path"})]
+Pattern = Annotated[str, AfterValidator(_pattern), WithJsonSchema({"format": "glob"})]
 Word = Annotated[str, BeforeValidator(_lower), Field(min_length=1, max_length=1000)]
 Lower = BeforeValidator(_lower)
 SqliteIsBuiltin = BeforeValidator(_one_of_two_words("sqlite", "builtin"))

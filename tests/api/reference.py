@@ -7,6 +7,7 @@ It is for people; programs read the document itself.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from typing import Any, TypeAlias
@@ -56,10 +57,10 @@ def _operation(operation: Json) -> Iterator[str]:
     yield " ".join([operation["summary"], *operation.get("description", "").split("\n")]).strip()
     rows = [f"Flag `{row['name']}`: {row['description']}" for row in operation["parameters"] if row["in"] == "query"]
     if body := operation.get("requestBody"):
-        rows.append(f"Body: {_word(_content(body))}{'' if body['required'] else ', or none'}.")
+        rows.append(f"Body: {word(_content(body))}{'' if body['required'] else ', or none'}.")
     responses = operation["responses"]
     answers = {status: _answer(_content(response)) for status, response in responses.items()}
-    rows += [f"{status}: {word}." for status, word in answers.items() if word]
+    rows += [f"{status}: {answer}." for status, answer in answers.items() if answer]
     yield "\n".join(f"- {row}" for row in [*rows, *_refusals(operation)])
 
 
@@ -82,7 +83,7 @@ def _alternatives(schema: Json) -> list[Json]:
 
 def _answer(schema: Json) -> str:
     """The shape of an answer; empty where there are only refusals."""
-    return " or ".join(_word(one) for one in _alternatives(schema) if "allOf" not in one)
+    return " or ".join(word(one) for one in _alternatives(schema) if "allOf" not in one)
 
 
 def _labels(schema: Json) -> Iterator[str]:
@@ -97,7 +98,7 @@ def _shapes(described: Json) -> Iterator[str]:
         yield f"### {name}"
         yield schema["description"]
         if "enum" in schema:
-            yield _word(schema)
+            yield word(schema)
         elif fields := list(_fields(schema)):
             yield "\n".join(["| field | type | |", "|---|---|---|", *fields])
 
@@ -108,33 +109,38 @@ def _fields(schema: Json) -> Iterator[str]:
     for name, value in sorted(schema["properties"].items(), key=lambda field: field[0] not in required):
         mark = "" if name in required else "?"
         meaning = " ".join(filter(None, [value.get("description", "").replace("|", "\\|"), _limits(value)]))
-        yield f"| `{name}`{mark} | {_word(value).replace('|', chr(92) + '|')} | {meaning} |"
+        yield f"| `{name}`{mark} | {word(value).replace('|', chr(92) + '|')} | {meaning} |"
 
 
-def _word(schema: Json) -> str:
+def word(schema: Json) -> str:
     """A type in a few words."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.lower()})"
     if "anyOf" in schema:
-        return " or ".join(_word(one) for one in schema["anyOf"])
+        return " or ".join(word(one) for one in schema["anyOf"])
     if "enum" in schema or "const" in schema:
-        return ", ".join(f"`{word}`" for word in schema.get("enum") or [schema["const"]])
+        return ", ".join(f"`{as_json(value)}`" for value in schema.get("enum") or [schema["const"]])
     if schema.get("type") == "array":
-        return f"list of {_word(schema['items'])}"
+        return f"list of {word(schema['items'])}"
     if isinstance(values := schema.get("additionalProperties"), dict):
-        return f"object, by name: {_word(values)}"
+        return f"object, by name: {word(values)}"
     return str(schema.get("format") or schema.get("type", "anything"))
+
+
+def as_json(value: Any) -> str:
+    """A value as it stands in a file; texts without their quotes."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _limits(schema: Json) -> str:
     """The limits and the default of a value, as they stand in the schema."""
     limits: Json = {}
     for one in _alternatives(schema):
-        limits |= {word: one[word] for word in LIMITS if word in one}
-    told = [LIMITS[word].format(value) for word, value in limits.items()]
+        limits |= {name: one[name] for name in LIMITS if name in one}
+    told = [LIMITS[name].format(value) for name, value in limits.items()]
     if (default := schema.get("default")) is not None:
-        told.append(f"default `{str(default).lower()}`")
+        told.append(f"default `{as_json(default)}`")
     return f"({', '.join(told)})" if told else ""
 
 

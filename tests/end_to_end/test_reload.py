@@ -84,6 +84,7 @@ def test_an_agent_comes_is_searched_and_followed_and_goes(daemon: Running, confi
     note(daemon.folder, "new", "kite.md", "The red kite needs a new tail.")
     config["agents"]["list"].append({"id": "new", "workspace": str(daemon.folder / "new")})
     assert reload(daemon, config)["agents"] == {"added": ["new"], "removed": [], "rebuilt": [], "kept": ["main", "ops"]}
+    assert daemon.ready(), "others are answered while the new one is indexed"
     until(lambda: found(daemon, "new", "kite tail") == ["memory/kite.md"], what="the first sync of the new agent")
     note(daemon.folder, "new", "owl.md", "An owl lives in the barn.")
     until(lambda: found(daemon, "new", "owl barn") == ["memory/owl.md"], what="a note that came later")

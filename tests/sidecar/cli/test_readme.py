@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from sidecar.cli import VERBS
-from sidecar.cli.exits import Exit
 from tests.sidecar.cli.conftest import Run
 
 README = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
@@ -33,15 +32,3 @@ def test_its_configuration_is_fine(run: Run, folder: Path) -> None:
 def test_every_verb_is_named(verb: str) -> None:
     """Nothing that the command can do is left out."""
     assert re.search(rf"`[^`]*\b{verb}\b[^`]*`", README)
-
-
-@pytest.mark.parametrize("code", [code for code in Exit if code is not Exit.INTERRUPTED])
-def test_every_exit_code_is_explained(code: Exit) -> None:
-    """Scripts can rely on the table."""
-    assert re.search(rf"\| {int(code)} \|", README)
-
-
-@pytest.mark.parametrize("target", re.findall(r"\]\((?!https?:)([^)#]+)\)", README))
-def test_every_local_link_leads_somewhere(target: str) -> None:
-    """No link to a page that is still to be written."""
-    assert (Path(__file__).parents[3] / target).exists()

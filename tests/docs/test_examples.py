@@ -1,0 +1,46 @@
+"""The example clients do what their pages say, against a real daemon."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tests.api.stage import stage
+from tests.running import REPOSITORY, Running
+
+EXAMPLES = REPOSITORY / "docs" / "examples"
+CLIENTS = {"client.py": sys.executable, "client.mjs": shutil.which("node")}
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with stage(tmp_path_factory.mktemp("examples")) as running:
+        yield running
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_client_searches_reads_is_denied_and_is_told_its_error(name: str, daemon: Running) -> None:
+    """Four calls, with nothing installed."""
+    interpreter = CLIENTS[name]
+    if interpreter is None:
+        pytest.skip("node is not here: docs/examples/client.mjs was not tried")
+    command = [interpreter, str(EXAMPLES / name), str(daemon.client.path), "when does the boat to Corvo leave?"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stderr == ""
+    *results, denied, error = done.stdout.splitlines()
+    assert results[:2] == [
+        "memory/2026-02-10.md:1 by builtin",
+        "# 2026-02-10",
+    ]
+    assert denied == "denied by default deny"
+    assert error == "unknown_agent - did you mean 'main'?"
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_client_is_short(name: str) -> None:
+    """It is there to be read."""
+    assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) < 45
