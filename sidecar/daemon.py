@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from backends.files import drop_half_written
 from backends.qmd import ResidentPool, descendants, sweep
 from sidecar.agents import Agent
 from sidecar.assembly import Assembly
@@ -70,6 +71,7 @@ def run(configured: Configured, *, log_level: str | None = None, on_ready: OnRea
         private_folder(settings.state_dir)
         with logging_to(level=log_level or logs.level, file=file), StateLock(settings.state_dir):
             _end_orphans(settings.state_dir)
+            drop_half_written(settings.state_dir)
             asyncio.run(Daemon(configured, environ=os.environ, log_level=log_level).serve(on_ready))
             _leave_stuck_threads()
     except StartupError as error:
