@@ -10,7 +10,7 @@ PROCESSES ?= 3
 # OPENBLAS threads cost memory and help nothing at this size.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: setup run test properties check bench quality schema-fuzz fleet chaos-qmd chaos-index chaos-exports qmd clean
+.PHONY: setup run test properties check bench quality schema-fuzz fleet chaos-qmd chaos-index chaos-exports chaos-lifecycle soak qmd clean
 
 setup: $(VENV)/.ready
 
@@ -67,6 +67,15 @@ chaos-index: setup
 # Fifty kills of an export while its transcripts grow, are rewritten, come and go.
 chaos-exports: setup
 	@$(BIN)/python -m tests.chaos.exports --kills 50
+
+# Thirty-six kills of a daemon that starts, reloads or ends, some minutes; `make test` has the short form.
+chaos-lifecycle: setup
+	@$(BIN)/python -m tests.chaos.lifecycle --kills 36
+
+# Ten minutes of everything at once, and one of nothing: what grows, and what an idle daemon writes; `make test` has the
+# short form.
+soak: setup
+	@$(BIN)/python -m tests.soak --seconds 600 --idle 60
 
 # The real qmd and the Node that it needs, in an ignored folder. The older versions borrow its modules, which Node
 # finds in the folder above them (and the MCP kit that 2.8 no longer has): a few hundred kilobytes each.

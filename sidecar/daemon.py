@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from backends.files import drop_half_written
 from backends.qmd import ResidentPool, descendants, sweep
 from sidecar.agents import Agent
 from sidecar.assembly import Assembly
@@ -80,6 +81,7 @@ def run(
         # The lock first: a second daemon has no business in the log of the first.
         with StateLock(settings.state_dir), logging_to(settings, level=log_level) as logs:
             _end_orphans(settings.state_dir)
+            drop_half_written(settings.state_dir)
             daemon = Daemon(configured, environ=os.environ, launch=launch, logs=logs)
             asyncio.run(daemon.serve(on_ready))
             _leave_stuck_threads()

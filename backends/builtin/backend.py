@@ -77,6 +77,8 @@ class BuiltinBackend:
         self._readable = True
         #: Why the last sync failed: it explains a search without an index.
         self._sync_error: BackendError | None = None
+        #: In Unix seconds. The index itself is not told of every sync that changed nothing.
+        self._synced_at: float | None = None
 
     @property
     def name(self) -> str:
@@ -267,6 +269,7 @@ class BuiltinBackend:
             self._progress = self._started = None
             self._pace = Pace()
         self._scanned = self._sync_error = None
+        self._synced_at = time.time()
         await self._look()
         return report
 
@@ -354,7 +357,7 @@ class BuiltinBackend:
             "model": embedding.get("model"),
             "dims": embedding.get("dims"),
             "vectorStore": facts.vector_store,
-            "lastSync": facts.last_sync,
+            "lastSync": self._synced_at or facts.last_sync,
             "skipped": dict(facts.skipped),
         }
 

@@ -18,6 +18,7 @@ from tests.bench import (
     freshness,
     growth,
     leaving,
+    load,
     memory,
     redaction,
     transcripts,
@@ -124,6 +125,15 @@ def test_all_hits_leave_with_their_sources_where_that_is_measured() -> None:
     left = leaving.measure(6, times=50)
     assert len(left.guarded.took_ms) == len(left.bare.took_ms) == 50
     assert left.ratio > 1
+
+
+def test_every_way_is_asked_by_every_number_of_clients(capsys: pytest.CaptureFixture[str]) -> None:
+    found = load.measure((1, 2), block_s=0.05)
+    assert {name for ways in found.values() for name in ways} == {load.NOTHING, load.SEARCH, load.GET, load.BARE}
+    assert all(way.rate > 0 for ways in found.values() for way in ways.values())
+    assert 0 < found[1][load.SEARCH].inside.p50 < found[1][load.SEARCH].times.p50
+    load.report(found)
+    assert "the gateway adds" in capsys.readouterr().out
 
 
 @pytest.mark.alone
