@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from sidecar.cli import columns
 from sidecar.cli.exits import print_json, verb
 from sidecar.cli.options import complete_agents, connect, shared_options
-from sidecar.cli.terminal import one_line
+from sidecar.wording.terminal import one_line
 
 _KEYS = ("id", "state", "backend", "workspace")
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sidecar.cli import words
 from sidecar.cli.exits import say
 from sidecar.cli.links import Addresses, linked, nowhere
-from sidecar.cli.terminal import Style, one_line, printable
+from sidecar.wording import words
+from sidecar.wording.terminal import Style, one_line, printable
 
 _PARTS = {"words": "textScore", "vectors": "vectorScore"}
 _LEFT_OUT = {"belowMinScore": "below the least relevance", "lowerThanTheHits": "less relevant than these"}

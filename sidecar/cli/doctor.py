@@ -12,10 +12,10 @@ import click
 from sidecar import places
 from sidecar.cli.exits import Exit, print_json, verb
 from sidecar.cli.options import connect, shared_options
-from sidecar.cli.terminal import Style, printable
-from sidecar.cli.words import counted
 from sidecar.client import BadReplyError, Client, DeadlineError, NotRunningError, RefusedError
 from sidecar.doctor.catalogue import TITLES, CheckId, Code, Finding, Severity, report_json, result_json
+from sidecar.wording.terminal import Style, printable
+from sidecar.wording.words import counted
 
 #: Longer than the daemon gives to its checks, mending and looking again included.
 DEADLINE_S = 60.0

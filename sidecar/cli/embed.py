@@ -13,8 +13,8 @@ from sidecar.cli.exits import Exit, print_json, say, verb
 from sidecar.cli.options import connect, several_agents, shared_options
 from sidecar.cli.progress import waiting
 from sidecar.cli.sync import WAIT_S, outcome, show
-from sidecar.cli.terminal import one_line, printable
-from sidecar.cli.words import notice_line
+from sidecar.wording.terminal import one_line, printable
+from sidecar.wording.words import notice_line
 
 
 @click.command()

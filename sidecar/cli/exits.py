@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from sidecar.cli.terminal import printable
 from sidecar.client import ClientError, DeadlineError, NotAllowedError, NotRunningError, RefusedError
+from sidecar.wording.terminal import printable
 
 
 class Exit(IntEnum):

@@ -13,8 +13,8 @@ from sidecar.cli.exits import Exit, print_json, say, verb
 from sidecar.cli.options import connect, several_agents, shared_options
 from sidecar.cli.progress import waiting
 from sidecar.cli.sync import WAIT_S, outcome
-from sidecar.cli.terminal import printable
-from sidecar.cli.words import counted, notice_line
+from sidecar.wording.terminal import printable
+from sidecar.wording.words import counted, notice_line
 
 #: What is told only where there is something to tell.
 _REMARKS = {

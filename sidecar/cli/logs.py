@@ -14,7 +14,6 @@ import click
 from sidecar import places
 from sidecar.cli.exits import Exit, VerbError, verb
 from sidecar.cli.options import read_pointer, shared_options
-from sidecar.cli.terminal import Style
 from sidecar.durations import seconds
 from sidecar.logs.entry import Entry
 from sidecar.logs.entry import as_json as to_json
@@ -22,6 +21,7 @@ from sidecar.logs.journal import Journal
 from sidecar.logs.places import LOG_FOLDER, Where, remembered
 from sidecar.logs.reading import LEVELS, Log, LogFiles, Wanted
 from sidecar.logs.rendering import pretty
+from sidecar.wording.terminal import Style
 
 
 def _moment(_: click.Context, __: click.Parameter, value: str | None) -> datetime | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sidecar.cli import columns
 from sidecar.cli.columns import Column
-from sidecar.cli.terminal import Style, ago, one_line, size, upcoming
+from sidecar.wording.terminal import Style, ago, one_line, size, upcoming
 
 _SIGNS = {"ready": "●", "indexing": "◐", "degraded": "▲", "unavailable": "✖", "disabled": "○"}
 #: Who makes room on a narrow screen, in this order; what leaves stands in `status AGENT` as well.

@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TextIO
 
-from sidecar.cli import words
 from sidecar.cli.columns import shortened
 from sidecar.cli.exits import say
-from sidecar.cli.terminal import Style, can_redraw, duration, one_line, screen_width
 from sidecar.client import Client, ClientError
+from sidecar.wording import words
+from sidecar.wording.terminal import Style, can_redraw, duration, one_line, screen_width
 
 #: How often the daemon is asked, and so how soon a call counts as long.
 ASK_S = 0.5

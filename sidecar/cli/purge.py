@@ -13,8 +13,8 @@ from sidecar.cli.exits import Exit, VerbError, print_json, say, verb
 from sidecar.cli.options import agent_option, choose_agent, connect, shared_options
 from sidecar.cli.progress import waiting
 from sidecar.cli.sync import WAIT_S, outcome
-from sidecar.cli.terminal import printable
-from sidecar.cli.words import counted, notice_line
+from sidecar.wording.terminal import printable
+from sidecar.wording.words import counted, notice_line
 
 _STDIN = "-"
 

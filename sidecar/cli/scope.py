@@ -11,7 +11,7 @@ import click
 from sidecar.cli import columns
 from sidecar.cli.exits import Exit, print_json, say, verb
 from sidecar.cli.options import agent_option, choose_agent, connect, shared_options
-from sidecar.cli.terminal import Style, printable
+from sidecar.wording.terminal import Style, printable
 
 #: The facts of a key, with the titles of their lines.
 _FACTS = {

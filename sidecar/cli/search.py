@@ -15,8 +15,8 @@ from sidecar.cli.answer import Showing, show
 from sidecar.cli.exits import Exit, VerbError, print_json, verb
 from sidecar.cli.links import Addresses, addresses, nowhere
 from sidecar.cli.options import agent_option, choose_agent, connect, shared_options
-from sidecar.cli.terminal import Style, can_redraw
 from sidecar.client import Client, ClientError
+from sidecar.wording.terminal import Style, can_redraw
 
 #: The daemon keeps its own deadline; ours is for a daemon that does not.
 GRACE_S = 5.0

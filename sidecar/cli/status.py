@@ -12,15 +12,16 @@ from typing import Any, NoReturn
 
 import click
 
-from sidecar.cli import embedding, problems, words
+from sidecar.cli import embedding
 from sidecar.cli.agent_facts import fact_lines
 from sidecar.cli.exits import Exit, VerbError, print_json, verb
 from sidecar.cli.options import complete_agents, connect, shared_options
 from sidecar.cli.overview import agent_table
-from sidecar.cli.problems import Problem, told
 from sidecar.cli.redraw import Redrawn
-from sidecar.cli.terminal import Style, can_redraw, duration, printable, screen_width, size
 from sidecar.client import ClientError
+from sidecar.wording import problems, words
+from sidecar.wording.problems import Problem, told
+from sidecar.wording.terminal import Style, can_redraw, duration, printable, screen_width, size
 
 #: Longer than the daemon waits for a provider: what it says of it is the answer.
 DEEP_S = 30.0

@@ -13,13 +13,13 @@ from typing import Any
 
 import click
 
-from sidecar.cli import problems, words
 from sidecar.cli.exits import Exit, verb
 from sidecar.cli.options import connect, place_options
-from sidecar.cli.problems import told
 from sidecar.cli.status import head
-from sidecar.cli.terminal import Style, printable, screen_width
 from sidecar.client import NotRunningError
+from sidecar.wording import problems, words
+from sidecar.wording.problems import told
+from sidecar.wording.terminal import Style, printable, screen_width
 
 _LABEL_WIDTH = 8
 _HELP = "qmd-sidecar --help"

@@ -11,8 +11,8 @@ import click
 from sidecar.cli.exits import Exit, print_json, say, verb
 from sidecar.cli.options import connect, several_agents, shared_options
 from sidecar.cli.progress import waiting
-from sidecar.cli.terminal import printable
-from sidecar.cli.words import counted, notice_line
+from sidecar.wording.terminal import printable
+from sidecar.wording.words import counted, notice_line
 
 #: A first build over many notes with vectors takes minutes; an hour means that nothing moves any more.
 WAIT_S = 3600.0

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from sidecar.cli import words
 from sidecar.cli.answer import heading, highlighted, passage
-from sidecar.cli.terminal import Style, printable
 from sidecar.client import Client, ClientError, DeadlineError
+from sidecar.wording import words
+from sidecar.wording.terminal import Style, printable
 
 if TYPE_CHECKING:
     from sidecar.config import AgentSettings, Settings

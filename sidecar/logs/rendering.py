@@ -8,8 +8,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from sidecar.cli.terminal import Style, printable
 from sidecar.logs.entry import Entry
+from sidecar.wording.terminal import Style, printable
 
 _HEAD = ("time", "level", "event", "logger", "traceback")
 _WORD = re.compile(r"[^\s\"=]+")

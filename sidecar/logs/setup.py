@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from sidecar.cli.terminal import Style
 from sidecar.config import Settings
 from sidecar.errors import StartupError
 from sidecar.logs.crashes import crashes_logged
@@ -21,6 +20,7 @@ from sidecar.logs.places import LOG_FOLDER, choose, remember
 from sidecar.logs.redaction import LazyRedactor
 from sidecar.logs.rendering import pretty
 from sidecar.logs.sinks import Descriptor, RotatedFile
+from sidecar.wording.terminal import Style
 
 log = logging.getLogger(__name__)
 

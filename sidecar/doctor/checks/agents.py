@@ -11,13 +11,13 @@ from typing import Any
 
 from backends.corpus import Kind, Located
 from sidecar.agents import Agent
-from sidecar.cli import words
-from sidecar.cli.problems import REMEDIES, command_of, of_agent
 from sidecar.doctor.catalogue import Code, Finding, Severity
 from sidecar.doctor.subject import Subject
 from sidecar.gateway.view import DaemonView
 from sidecar.tools import reading, recall
 from sidecar.tools.paths import PathNotAllowedError, opened
+from sidecar.wording import words
+from sidecar.wording.problems import REMEDIES, command_of, of_agent
 
 #: As many as there may be warm children of qmd: more at once would only wait for each other.
 _AT_ONCE = 4

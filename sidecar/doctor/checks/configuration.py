@@ -7,13 +7,13 @@ from importlib.metadata import PackageNotFoundError, version
 
 import sidecar
 from sidecar import places
-from sidecar.cli.words import listed
 from sidecar.config import ConfigError, Severity, check, dotted, needs_restart
 from sidecar.config.errors import Finding as Remark
 from sidecar.config.json5 import KeyPath
 from sidecar.configured import Configured
 from sidecar.doctor.catalogue import Code, Finding
 from sidecar.doctor.subject import Subject
+from sidecar.wording.words import listed
 
 _DISTRIBUTION = "qmd-sidecar"
 _SHOWN_KEYS = 5

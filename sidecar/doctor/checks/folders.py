@@ -13,9 +13,9 @@ from itertools import islice
 from pathlib import Path
 
 from sidecar import places
-from sidecar.cli.terminal import size
 from sidecar.doctor.catalogue import Code, Finding
 from sidecar.doctor.subject import Subject
+from sidecar.wording.terminal import size
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 #: Of a state folder with more files than this the first ones are looked at.

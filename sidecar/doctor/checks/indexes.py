@@ -13,13 +13,13 @@ from backends.base import BackendError
 from backends.builtin.ownership import Owner, owner_of
 from backends.builtin.schema import load_vec
 from backends.embedding import resolve
-from sidecar.cli.terminal import size
 from sidecar.config import choose
 from sidecar.config.variables import expand
 from sidecar.doctor.catalogue import Code, Finding
 from sidecar.doctor.checks.configuration import file_of
 from sidecar.doctor.checks.engines import homes
 from sidecar.doctor.subject import Subject
+from sidecar.wording.terminal import size
 
 #: A log grows while somebody reads for long, and is cut back after it; this is more than any of ours needs.
 _MOST_LOG_BYTES = 64 * 2**20

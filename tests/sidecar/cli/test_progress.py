@@ -11,7 +11,7 @@ from threading import Event
 import pytest
 
 from sidecar.cli.progress import Line
-from sidecar.cli.words import progress
+from sidecar.wording.words import progress
 from tests.running import until
 from tests.sidecar.cli.fake_daemon import FakeDaemon, send
 from tests.sidecar.cli.pseudo_terminal import on_terminal

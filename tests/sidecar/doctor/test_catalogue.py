@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-from sidecar.cli.problems import REMEDIES, command_of
 from sidecar.doctor.catalogue import TITLES, Code
 from sidecar.doctor.checks import CHECKS
+from sidecar.wording.problems import REMEDIES, command_of
 from tests.sidecar.doctor.page import PAGE, page
 
 AWKWARD = "a b'; $(touch /tmp/pwned)"

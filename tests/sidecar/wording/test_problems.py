@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
-from sidecar.cli.problems import Problem, gathered, of_agent, of_daemon, told
-from sidecar.cli.terminal import Style
+from sidecar.wording.problems import Problem, gathered, of_agent, of_daemon, told
+from sidecar.wording.terminal import Style
 
 NOW = dt.datetime(2026, 11, 29, 12, 0, tzinfo=dt.UTC)
 T = NOW.timestamp()

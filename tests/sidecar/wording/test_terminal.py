@@ -9,7 +9,7 @@ import termios
 
 import pytest
 
-from sidecar.cli.terminal import (
+from sidecar.wording.terminal import (
     Style,
     ago,
     can_show,

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sidecar.cli import words
-from sidecar.cli.terminal import Style, ago, duration, printable
+from sidecar.wording import words
+from sidecar.wording.terminal import Style, ago, duration, printable
 
 _Kind = Callable[[Mapping[str, Any]], Iterable["Problem"]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sidecar.cli.terminal import duration, printable
+from sidecar.wording.terminal import duration, printable
 
 #: The failure classes of an engine.
 REASONS = {
