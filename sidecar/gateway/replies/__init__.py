@@ -4,7 +4,7 @@ A field that is `NotRequired` is left out where there is nothing to say. Clients
 """
 
 from sidecar.gateway.replies.agents import AgentList, AgentStatus, Environment, SyncReply
-from sidecar.gateway.replies.flush import FlushReply, FlushResultReply
+from sidecar.gateway.replies.flush import FlushPlan, FlushReply, FlushResultReply
 from sidecar.gateway.replies.memory import GetReply, SearchReply, SessionStartReply, TriggersReply
 from sidecar.gateway.replies.scope import Explanation
 from sidecar.gateway.replies.service import Alive, DaemonStatus, Info, Readiness, ReloadReply, Stopping
@@ -18,6 +18,7 @@ __all__ = [
     "Environment",
     "Explanation",
     "ExportReply",
+    "FlushPlan",
     "FlushReply",
     "FlushResultReply",
     "GetReply",
