@@ -54,7 +54,7 @@ function told(action) {
 function number(flag) {
   return (text) => {
     const value = text.trim() === "" ? Number.NaN : Number(text);
-    if (!Number.isFinite(value)) throw new Error(`${flag} must be a number.`);
+    if (!Number.isFinite(value)) throw wrongUse(`${flag} must be a number.`);
     return value;
   };
 }
@@ -62,10 +62,13 @@ function number(flag) {
 function positive(flag) {
   return (text) => {
     const value = number(flag)(text);
-    if (!Number.isInteger(value) || value < 1) throw new Error(`${flag} must be a positive integer.`);
+    if (!Number.isInteger(value) || value < 1) throw wrongUse(`${flag} must be a positive integer.`);
     return value;
   };
 }
+
+/** What commander reports as a wrong argument; its own class belongs to the host. */
+const wrongUse = (message) => Object.assign(new Error(message), { code: "commander.invalidArgument" });
 
 async function agentsOf(client, named) {
   return named ? [named] : (await client.agents()).map(({ id }) => id);
