@@ -47,6 +47,7 @@ class AsyncClient:
     triggers = _method(calls.triggers)
     session_start = _method(calls.session_start)
     flush = _method(calls.flush)
+    flush_plan = _method(calls.flush_plan)
     flush_result = _method(calls.flush_result)
     sync = _method(calls.sync)
     explain_scope = _method(calls.explain_scope)

@@ -49,6 +49,7 @@ class Client:
     triggers = _method(calls.triggers)
     session_start = _method(calls.session_start)
     flush = _method(calls.flush)
+    flush_plan = _method(calls.flush_plan)
     flush_result = _method(calls.flush_result)
     sync = _method(calls.sync)
     explain_scope = _method(calls.explain_scope)

@@ -82,6 +82,11 @@ def flush(agent: str, **body: Unpack[asked.Flush]) -> Call[replies.FlushReply]:
     return _post(f"{_agent(agent)}/memory_flush", body)
 
 
+def flush_plan(agent: str) -> Call[replies.FlushPlan]:
+    """When and with which words an agent's sessions are reminded to write down what matters."""
+    return _get(f"{_agent(agent)}/memory_flush/plan")
+
+
 def flush_result(agent: str, **body: Unpack[asked.FlushResult]) -> Call[replies.FlushResultReply]:
     """How the flush went that `flush` asked for."""
     return _post(f"{_agent(agent)}/memory_flush/result", body)
