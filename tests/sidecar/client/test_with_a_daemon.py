@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Any
 
 import psutil
@@ -14,7 +15,7 @@ import pytest
 from sidecar.client import AsyncClient, Client, ClientError, NotRunningError, RefusedError
 from tests.api.stage import stage
 from tests.api.strict import undocumented
-from tests.running import Running, until
+from tests.running import REPOSITORY, Running, alongside, until
 from tests.sidecar.client.conftest import Ask
 
 NOTE = "memory/2026-02-10.md"
@@ -121,6 +122,28 @@ def test_kept_events_are_heard_once(hear: Any, daemon: Running) -> None:
     behind = hear(daemon.client.path, after=events[-2]["id"], once=True)
     assert events[-1] in behind
     assert events[-2] not in behind
+
+
+def test_the_page_listens_as_it_says(daemon: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its loop prints what happens."""
+    page = (REPOSITORY / "docs" / "clients.md").read_text(encoding="utf-8")
+    monkeypatch.setenv("SIDECAR_SOCKET", str(daemon.client.path))
+    over = Event()
+
+    def syncs() -> None:
+        while not over.is_set():
+            daemon.sync("main", force=True)
+
+    with alongside(syncs, over), pytest.raises(_HeardError, match="main"):
+        exec(page.split("```python\n")[1].split("```")[0], {"print": _stop})
+
+
+class _HeardError(Exception):
+    """Something was printed."""
+
+
+def _stop(*words: str) -> None:
+    raise _HeardError(*words)
 
 
 def test_a_daemon_is_started_anew_under_a_client(daemon: Running) -> None:
