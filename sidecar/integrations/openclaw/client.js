@@ -13,6 +13,8 @@ import path from "node:path";
 const FOLDER = "qmd-sidecar";
 const POINTER = "daemon.json";
 const SOCKET = "sidecar.sock";
+// Far above every reply; what goes on behind it comes from something else than the daemon.
+const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Why there is no answer: a stable `code`, a message, the next step in `hint`; `status` where the daemon refused. */
 export class DaemonError extends Error {
@@ -85,7 +87,7 @@ export class Client {
 const STATUS_HINT = { hint: "qmd-sidecar status" };
 const ABSENT = { ENOENT: "no socket", ENOTDIR: "no socket", ECONNREFUSED: "nobody listens" };
 
-const agentPath = (agent) => `/v1/agents/${encodeURIComponent(agent)}`;
+const agentPath = (agent) => `/v1/agents/${encodeURIComponent(agent.toWellFormed())}`;
 
 /** The answer of the first socket at which somebody listens. */
 async function firstAnswer(places, options, body) {
@@ -120,11 +122,22 @@ function exchange(options, body) {
   return new Promise((resolve, reject) => {
     // `agent: false` is a connection of its own: one that is kept would outlive the daemon at its other end.
     const request = http.request({ ...options, headers, agent: false }, (response) => {
-      response.toArray().then((parts) => resolve({ status: response.statusCode, text: Buffer.concat(parts).toString() }), reject);
+      whole(response).then((text) => resolve({ status: response.statusCode, text }), reject);
     });
     request.on("error", reject);
     request.end(content);
   });
+}
+
+async function whole(response) {
+  const parts = [];
+  let length = 0;
+  for await (const part of response) {
+    length += part.length;
+    if (length > MAX_BYTES) throw Object.assign(new Error(), { code: `more than ${MAX_BYTES} bytes` });
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString();
 }
 
 function read(method, route, { status, text }) {
