@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 from tests.running import QMD, REPOSITORY
 
 PLUGIN = REPOSITORY / "sidecar" / "integrations" / "openclaw"
@@ -17,3 +19,4 @@ def _node() -> Path | None:
 
 
 NODE = _node()
+needs_node = pytest.mark.skipif(NODE is None, reason="there is no node on this machine")

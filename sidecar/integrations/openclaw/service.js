@@ -6,13 +6,14 @@ const EVERY_MS = 30_000;
 /** The host's service. Each look also brings the newest plan for flushes. */
 export function watchService(plans, { everyMs = EVERY_MS } = {}) {
   let timer;
-  let last;
+  let isThere;
   const look = async (logger) => {
-    const told = await plans.refresh().then(() => "", inOneLine);
-    if (told === last) return;
-    if (told) logger.warn(`memory: ${told}`);
-    else logger.info("memory: qmd-sidecar answers");
-    last = told;
+    const failure = await plans.refresh().then(() => null, inOneLine);
+    const wasThere = isThere;
+    isThere = failure === null;
+    if (isThere === wasThere) return;
+    if (isThere) logger.info("memory: qmd-sidecar answers");
+    else logger.warn(`memory: ${failure}`);
   };
   return {
     id: "qmd-sidecar-watch",
@@ -24,7 +25,7 @@ export function watchService(plans, { everyMs = EVERY_MS } = {}) {
     },
     stop() {
       clearInterval(timer);
-      last = undefined;
+      isThere = undefined;
     },
   };
 }
