@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.cli.options import sockets
+from sidecar.client.finding import sockets
 from tests.openclaw.node import needs_node
 from tests.openclaw.plugin import Plugin, plugin
 

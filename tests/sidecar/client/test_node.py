@@ -12,15 +12,14 @@ from typing import Any
 
 import pytest
 
-from sidecar.client.finding import sockets
-from tests.openclaw.node import NODE, PLUGIN
+from tests.openclaw.node import NODE, PLUGIN, needs_node
 from tests.sidecar.client.conftest import Scripted, reply, sends, stays
 
-pytestmark = pytest.mark.skipif(NODE is None, reason="node is not here: its client was not tried")
+pytestmark = needs_node
 Start = Callable[..., Scripted]
 HALF = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"
 ERROR = b'{"error": {"code": "body_too_large", "message": "m", "hint": "h"}}'
-MODULE = f'const {{ Client, sockets }} = await import("{PLUGIN / "client.js"}");'
+MODULE = f'const {{ Client }} = await import("{PLUGIN / "client.js"}");'
 CALL = """
 const [socketPath, timeoutMs, agent] = JSON.parse(process.argv[1]);
 try {
@@ -31,10 +30,10 @@ try {
 """
 
 
-def run(script: str, told: Any, **environ: str) -> Any:
+def run(script: str, told: Any) -> Any:
     """What a script prints, which is told something."""
     command = [NODE, "--input-type=module", "--eval", MODULE + script, "--", json.dumps(told)]
-    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.stderr == ""
     return json.loads(done.stdout)
 
@@ -106,33 +105,6 @@ def test_any_text_may_be_asked_for_as_an_agent(scripted: Start, agent: str) -> N
     line = asked[0].partition(b"\r\n")[0]
     assert line.count(b"/") == 5
     assert line.endswith(b"/memory_search HTTP/1.1")
-
-
-PLACES = [
-    {},
-    {"XDG_RUNTIME_DIR": "rt"},
-    {"XDG_RUNTIME_DIR": "pointing"},
-    {"XDG_RUNTIME_DIR": "pointing", "SIDECAR_STATE_DIR": "other"},
-    {"XDG_RUNTIME_DIR": "pointing", "SIDECAR_STATE_DIR": "state"},
-    {"SIDECAR_STATE_DIR": "state"},
-    {"OPENCLAW_CONFIG_PATH": "openclaw.json"},
-    {"SIDECAR_CONFIG": "config.json5", "XDG_STATE_HOME": "states"},
-    {"XDG_CONFIG_HOME": "configs"},
-]
-
-
-@pytest.mark.parametrize("named", PLACES, ids=lambda named: "+".join(named) or "nothing")
-def test_node_looks_where_python_looks(folder: Path, named: dict[str, str]) -> None:
-    """One daemon for both."""
-    environ = {key: str(folder / value) for key, value in named.items()} | {"HOME": str(folder), "TMPDIR": str(folder)}
-    (folder / "openclaw.json").write_text("{}")
-    meeting = folder / "pointing" / "qmd-sidecar"
-    meeting.mkdir(parents=True)
-    pointer = {"socket": str(folder / "odd.sock"), "stateDir": str(folder / "state")}
-    (meeting / "daemon.json").write_text(json.dumps(pointer))
-    state = environ.get("SIDECAR_STATE_DIR")
-    places = sockets(environ, socket=None, config=None, state_dir=Path(state) if state else None)
-    assert run("console.log(JSON.stringify(sockets()))", None, **environ) == [*map(str, places)]
 
 
 def test_a_caller_that_aborts_gets_its_own_reason(scripted: Start) -> None:
