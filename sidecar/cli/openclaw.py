@@ -12,7 +12,7 @@ import click
 from sidecar import places
 from sidecar.cli.exits import Exit, print_json, say, verb
 from sidecar.cli.options import connect, shared_options
-from sidecar.openclaw import moving, plugin
+from sidecar.openclaw import plugin
 from sidecar.openclaw.check import Finding, findings
 from sidecar.openclaw.host import Host
 from sidecar.wording.terminal import Style, printable
@@ -45,6 +45,9 @@ def install(
     A daemon that is named by a flag or in the environment is the one that the plugin will ask.
     """
     host, target = Host(command), places.own_config(os.environ)
+    # Here, not above: a help text needs no configuration.
+    from sidecar.openclaw import moving
+
     moved = moving.move(moving.openclaw_file(os.environ), target) if move_config else None
     named = socket or (connect(config, state_dir, None).path if config or state_dir else None)
     changes = plugin.install(host, named)
