@@ -16,7 +16,7 @@ from sidecar.cli.exits import EPILOG
 #: The verbs, in the order of `--help`. Each is the name of its module and of the command in it.
 VERBS = (
     *("run", "search", "get", "status", "agents", "sync", "embed", "export"),
-    *("purge", "scope", "reload", "stop", "config", "version"),
+    *("purge", "scope", "reload", "stop", "config", "mcp", "version"),
 )
 #: Names that work and are not listed.
 ALIASES = {"index": "sync"}
