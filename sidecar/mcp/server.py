@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import sys
 from typing import Any
 
 import anyio
@@ -40,8 +39,10 @@ def run(asker: Asker) -> None:
     logging.getLogger("mcp").setLevel(logging.CRITICAL)
     # A thread waits for input and cannot be interrupted, so the default of Python would wait for it.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    anyio.run(_serve, asker)
-    sys.stdout.flush()
+    try:
+        anyio.run(_serve, asker)
+    except* BrokenPipeError:
+        pass  # the client reads no more
     # Calls that were given up may still wait for the daemon, and nobody for them.
     os._exit(0)
 

@@ -53,5 +53,5 @@ def of_status(reply: Mapping[str, Any]) -> str:
 def of_error(error: ClientError | VerbError) -> str:
     """The code, what happened, and the next step."""
     hint = _START if isinstance(error, NotRunningError) else error.hint
-    details = error.details if isinstance(error, RefusedError) else []
+    details = error.details[1:] if isinstance(error, RefusedError) else []  # the first is the message
     return "\n".join([f"{error.code}: {error.message}", *details, *([f"next step: {hint}"] if hint else [])])

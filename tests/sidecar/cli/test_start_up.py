@@ -29,7 +29,9 @@ def probe(environ: dict[str, str], *args: str) -> subprocess.CompletedProcess[st
     )
 
 
-@pytest.mark.parametrize("args", [["--help"], ["run", "--help"], ["status"], ["search", "boat"], ["config", "--help"]])
+@pytest.mark.parametrize(
+    "args", [["--help"], ["run", "--help"], ["status"], ["search", "boat"], ["config", "--help"], ["mcp", "install"]]
+)
 def test_what_is_not_needed_is_not_imported(environ: dict[str, str], daemon: FakeDaemon, args: list[str]) -> None:
     """Help and the client verbs load the standard library and click, so that they answer at once."""
     daemon.routes["GET", "/v1/status"] = (200, {"agents": []})
