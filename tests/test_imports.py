@@ -1,6 +1,7 @@
 """The house has one direction: sidecar -> backends, scope, exporter, and never back."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,16 @@ def test_a_room_imports_only_what_it_may(room: str) -> None:
         if (strange := imported_rooms(module.read_text(encoding="utf-8")) - MAY_IMPORT[room])
     }
     assert strays == {}
+
+
+def test_nothing_but_the_mcp_server_imports_the_sdk_and_nothing_but_its_verb_imports_the_server() -> None:
+    """It takes a second and 64 MB, and is an extra."""
+    sources = {
+        str(module.relative_to(ROOT)): module.read_text(encoding="utf-8")
+        for room in MAY_IMPORT
+        for module in (ROOT / room).rglob("*.py")
+    }
+    sdk = re.compile(r"^\s*(?:from|import) mcp(?:_types)?\b", re.MULTILINE)
+    server = re.compile(r"^\s*from sidecar\.mcp import server$|sidecar\.mcp\.server import", re.MULTILINE)
+    assert [name for name, source in sources.items() if sdk.search(source)] == ["sidecar/mcp/server.py"]
+    assert [name for name, source in sources.items() if server.search(source)] == ["sidecar/cli/mcp.py"]

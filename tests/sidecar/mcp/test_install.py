@@ -15,8 +15,6 @@ import pytest
 from sidecar.mcp.snippets import CLIENTS
 from tests.sidecar.cli.conftest import Run
 
-pytest_plugins = ("tests.sidecar.cli.conftest",)
-
 ODD = 'agent:main:"\\\n\x7fü'
 PATHS: dict[str, tuple[str, ...]] = {
     "claude": ("mcpServers",),

@@ -23,8 +23,6 @@ from sidecar.mcp.tools import TOOLS
 from tests.running import until
 from tests.sidecar.cli.fake_daemon import FakeDaemon
 
-pytest_plugins = ("tests.sidecar.cli.conftest",)
-
 LINES = {"path": "a.md", "text": "x", "from": 1, "lines": 1}
 GET = ("POST", "/v1/agents/main/memory_get")
 SEARCH = ("POST", "/v1/agents/main/memory_search")
