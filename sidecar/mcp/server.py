@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 from typing import Any
@@ -35,8 +34,6 @@ _READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_h
 
 def run(asker: Asker) -> None:
     """Serve until standard input ends, as it does with the client, or a signal comes."""
-    # The SDK reports a message that it cannot read with the message in it.
-    logging.getLogger("mcp").setLevel(logging.CRITICAL)
     # A thread waits for input and cannot be interrupted, so the default of Python would wait for it.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
