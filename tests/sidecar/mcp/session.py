@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -24,8 +23,3 @@ def in_session(talk: Callable[[Client], Awaitable[Answer]], *flags: str, env: di
             return await talk(client)
 
     return asyncio.run(session())
-
-
-def called(socket: Path, tool: str, arguments: dict[str, Any], *flags: str) -> Any:
-    """The result of one call in a session of its own."""
-    return in_session(lambda client: client.call_tool(tool, arguments), "--socket", str(socket), *flags)
