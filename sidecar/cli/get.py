@@ -94,10 +94,11 @@ def show(reply: Mapping[str, Any], command: str) -> None:
             following = f"{reply.get('path')}:{reply['nextFrom']}"
             say(f"more: {command} {shlex.quote(following)}")
         return
-    say(_why_empty(reply))
+    say(why_empty(reply))
 
 
-def _why_empty(reply: Mapping[str, Any]) -> str:
+def why_empty(reply: Mapping[str, Any]) -> str:
+    """A sentence for a reading that brought no lines."""
     if reply.get("denied"):
         return f"Denied by scope: {words.denial(reply['denied'])}."
     if reply.get("disabled"):
