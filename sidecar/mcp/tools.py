@@ -27,7 +27,7 @@ class Tool:
     name: str
     title: str
     description: str
-    ask: Callable[[Asker, Mapping[str, Any]], dict[str, Any]]
+    ask: Callable[[Asker, Mapping[str, Any]], Mapping[str, Any]]
     told: Callable[[Mapping[str, Any]], str]
 
     @property
@@ -50,7 +50,7 @@ class Tool:
                 f"{self.name} does not take {', '.join(map(repr, strange[:3]))[:200]}",
                 hint=f"it takes {', '.join(known) or 'nothing'}",
             )
-        return self.ask(asker, arguments)
+        return dict(self.ask(asker, arguments))
 
 
 TOOLS = {

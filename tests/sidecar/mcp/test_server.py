@@ -190,7 +190,7 @@ def test_a_daemon_that_cannot_start_says_why(folder: Path) -> None:
     absent = Client(folder / "s.sock")
 
     def nobody() -> Client:
-        absent.knock()
+        absent.info()
         return absent
 
     command = ["sh", "-c", "echo 'error: memory.backend: should be qmd' >&2; exit 78"]
