@@ -16,7 +16,7 @@ from sidecar.cli.exits import EPILOG
 #: The verbs, in the order of `--help`. Each is the name of its module and of the command in it.
 VERBS = (
     *("run", "search", "get", "status", "agents", "sync", "embed", "export", "purge", "scope"),
-    *("doctor", "reload", "service", "stop", "config", "logs", "metrics", "completion", "version"),
+    *("doctor", "reload", "service", "stop", "config", "logs", "metrics", "qmd-shim", "completion", "version"),
 )
 #: Names that work and are not listed.
 ALIASES = {"index": "sync"}
@@ -32,7 +32,8 @@ class _LazyGroup(click.Group):
         name = ALIASES.get(cmd_name, cmd_name)
         if name not in VERBS:
             return None
-        command = getattr(import_module(f"sidecar.cli.{name}"), name)
+        module = name.replace("-", "_")
+        command = getattr(import_module(f"sidecar.cli.{module}"), module)
         assert isinstance(command, click.Command)
         return command
 
