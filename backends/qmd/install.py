@@ -58,7 +58,7 @@ def find(command: str, environ: Mapping[str, str]) -> Binary:
     Raises `BackendError`: `missing` when there is none, `broken_install` when it cannot be started.
     """
     path = environ.get("PATH", os.defpath)
-    found = _which(os.path.expanduser(command), path)  # noqa: PTH111 - a bare name must stay bare
+    found = which(os.path.expanduser(command), path)  # noqa: PTH111 - a bare name must stay bare
     if found is None:
         raise _missing(command)
     resolved = Path(os.path.realpath(found))
@@ -67,8 +67,8 @@ def find(command: str, environ: Mapping[str, str]) -> Binary:
     return Binary(path=Path(found).absolute(), inode=info.st_ino, mtime_ns=info.st_mtime_ns)
 
 
-def _which(command: str, path: str) -> str | None:
-    """The first on the path that is a qmd of its own: a look-alike would only ask whoever is looking for one."""
+def which(command: str, path: str) -> str | None:
+    """As `shutil.which`, but past look-alikes: such a `qmd` would only ask whoever is looking for one."""
     folders = path.split(os.pathsep)
     places = (shutil.which(command, path=folder) for folder in ([path] if "/" in command else folders))
     return next((found for found in places if found and not look_alike.is_one(Path(found))), None)

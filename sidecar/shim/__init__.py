@@ -10,7 +10,7 @@ from backends import look_alike
 from backends.files import write_atomically
 
 #: Isolated from the caller's Python settings and installed packages; UTF-8 whatever the locale.
-_OPTIONS = "-ISEXutf8"
+OPTIONS = "-ISEXutf8"
 #: Where some systems cut the first line of a script.
 _LONGEST_FIRST_LINE = 127
 
@@ -53,8 +53,8 @@ def _first_line(python: str) -> str:
 
     The second line is then a command to the shell and a text to Python.
     """
-    direct = f"#!{python} {_OPTIONS}\n"
+    direct = f"#!{python} {OPTIONS}\n"
     if not any(character.isspace() for character in python) and len(os.fsencode(direct)) <= _LONGEST_FIRST_LINE:
         return direct
     quoted = "'{}'".format(python.replace("'", "'\"'\"'"))
-    return f"#!/bin/sh\n'exec' {quoted} '{_OPTIONS}' \"$0\" \"$@\"\n"
+    return f"#!/bin/sh\n'exec' {quoted} '{OPTIONS}' \"$0\" \"$@\"\n"

@@ -8,7 +8,6 @@ milliseconds is imported, all of it of the standard library: no `typing`, no `da
 import json
 import os
 import re
-import signal
 import socket
 import stat
 import sys
@@ -24,8 +23,8 @@ FORMATS = ("csv", "md", "xml", "files", "json")
 _FLAGS = ("--full", *(f"--{name}" for name in FORMATS))
 _VALUES = {"-n": "n", "-c": "collection", "--collection": "collection", "--min-score": "min", "--format": "format"}
 #: Syntax of qmd in what the daemon takes for plain words: a word that must not occur, a line of a query document.
-_NEGATED = re.compile(r'(?:^|\s)-["\w]')
-_TYPED = re.compile(r"^\s*(?:lex|vec|hyde|intent|expand):", re.MULTILINE | re.IGNORECASE)
+_NEGATED = r'(?:^|\s)-["\w]'
+_TYPED = r"(?im)^\s*(?:lex|vec|hyde|intent|expand):"
 #: As many as the daemon gives at once.
 MOST = 50
 #: For a daemon that does not keep its own deadline.
@@ -105,7 +104,7 @@ def share(text: str) -> float:
 
 def is_syntax(mode: str, query: str) -> bool:
     """Whether a query says something to qmd that is only words to the daemon."""
-    return (_NEGATED if mode == "search" else _TYPED).search(query) is not None
+    return re.search(_NEGATED if mode == "search" else _TYPED, query) is not None
 
 
 class Daemon:
@@ -193,10 +192,7 @@ def _in_project() -> bool:
 
 def route(agent: str) -> str:
     """The route of an agent, whatever its id holds."""
-    plain = re.compile(rb"[A-Za-z0-9_-]", re.ASCII)
-    return "/v1/agents/" + "".join(
-        chr(byte) if plain.match(bytes([byte])) else f"%{byte:02X}" for byte in agent.encode()
-    )
+    return "/v1/agents/" + re.sub(rb"[^A-Za-z0-9_-]", lambda found: b"%%%02X" % ord(found[0]), agent.encode()).decode()
 
 
 def found(daemon: Daemon, agent: str, asked: Asked) -> "list[dict[str, Any]]":
@@ -205,28 +201,30 @@ def found(daemon: Daemon, agent: str, asked: Asked) -> "list[dict[str, Any]]":
     wanted = set(asked.collections) or {*roots}
     if not wanted <= roots.keys():
         raise HandOver
-    reply = daemon.post(f"{route(agent)}/memory_search", body_of(agent, asked))
-    if reply["outcome"] == "denied":
-        raise Denied
-    if reply["outcome"] not in {"hits", "no_match", "partial"}:
-        raise HandOver
-    rows = rows_of((result for result in reply["results"] if result["provenance"]["root"] in wanted), roots, asked)
-    if len(rows) < asked.limit and (len(wanted) < len(roots) or not rows) and is_cut(reply):
+    for most in dict.fromkeys((min(2 * asked.limit, MOST), MOST)):
+        reply = searched(daemon, agent, asked, most)
+        rows = rows_of((result for result in reply["results"] if result["provenance"]["root"] in wanted), roots, asked)
+        clipped = reply["outcome"] == "partial" or any(notice["code"] == "clipped" for notice in reply["notices"])
+        if len(rows) == asked.limit or (len(reply["results"]) < most and not clipped):
+            return rows
+        if clipped:
+            break
+    if not rows or len(wanted) < len(roots):
         # What is missing may have lost its place to a collection that nobody asked for.
         raise HandOver
     return rows
 
 
-def body_of(agent: str, asked: Asked) -> "dict[str, Any]":
-    """The search as the daemon takes it."""
-    body = {"query": asked.query, "mode": asked.mode, "maxResults": MOST, "sessionKey": f"agent:{agent}:cli:qmd"}
-    return body if asked.min_score is None else {**body, "minScore": asked.min_score}
-
-
-def is_cut(reply: "Mapping[str, Any]") -> bool:
-    """Whether there may be more than the daemon gave."""
-    clipped = any(notice["code"] == "clipped" for notice in reply["notices"])
-    return clipped or reply["outcome"] == "partial" or len(reply["results"]) >= MOST
+def searched(daemon: Daemon, agent: str, asked: Asked, most: int) -> "dict[str, Any]":
+    """The daemon's reply. More than the rows that are wanted are asked for: several passages may be of one file."""
+    body = {"query": asked.query, "mode": asked.mode, "maxResults": most, "sessionKey": f"agent:{agent}:cli:qmd"}
+    least = {} if asked.min_score is None else {"minScore": asked.min_score}
+    reply: dict[str, Any] = daemon.post(f"{route(agent)}/memory_search", {**body, **least})
+    if reply["outcome"] == "denied":
+        raise Denied
+    if reply["outcome"] not in {"hits", "no_match", "partial"}:
+        raise HandOver
+    return reply
 
 
 def rows_of(
@@ -380,6 +378,8 @@ def others(path: str, mark: str) -> "Iterator[str]":
 
 def hand_over(mark: str) -> "NoReturn":
     """Become the real qmd, with the same arguments and environment; 127 where there is none."""
+    import signal
+
     # Python ignores these two, and what is ignored stays so in the program that follows.
     for name in ("SIGPIPE", "SIGXFSZ"):
         signal.signal(getattr(signal, name), signal.SIG_DFL)
