@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import socketserver
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -115,10 +118,37 @@ def test_a_reader_that_has_gone_ends_it_quietly(qmd: LookAlike) -> None:
     assert (done.returncode, done.stderr) == (1, b"")
 
 
-def test_without_a_standard_output_the_daemon_is_not_sent_the_answer(qmd: LookAlike) -> None:
-    command = 'exec "$0" search boat <&- >&- 2>&-'
-    environ = {"PATH": "/usr/bin:/bin", **qmd.environ}
-    assert subprocess.run(["/bin/sh", "-c", command, qmd.file], env=environ, timeout=60).returncode == 0
+class Listening(socketserver.StreamRequestHandler):
+    """Answers a search as a daemon would, and keeps what comes after it."""
+
+    replies = (
+        {"agents": [{"id": "main"}]},
+        {"roots": [{"name": "memory-root", "path": "/", "shown": ""}]},
+        {"outcome": "no_match", "results": [], "notices": []},
+    )
+
+    def handle(self) -> None:
+        for reply in self.replies:
+            length = 0
+            while (line := self.rfile.readline()) not in {b"\r\n", b""}:
+                length = int(line.split()[1]) if line.startswith(b"Content-Length") else length
+            self.rfile.read(length)
+            body = json.dumps(reply).encode()
+            self.wfile.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body))
+        self.server.later = self.rfile.read()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&- 2>&-"])
+def test_without_a_standard_output_the_daemon_is_not_sent_the_answer(qmd: LookAlike, closed: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="qs") as folder:
+        path = f"{folder}/s.sock"
+        with socketserver.UnixStreamServer(path, Listening) as server:
+            environ = {"PATH": "/usr/bin:/bin", **qmd.environ, "SIDECAR_SOCKET": path}
+            command = ["/bin/sh", "-c", f'exec "$0" search boat {closed}', qmd.file]
+            with subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL) as process:
+                server.timeout = 60
+                server.handle_request()
+            assert (process.returncode, server.later) == (0, b"")  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", ["py thon", "it's one", "p" * 130])
