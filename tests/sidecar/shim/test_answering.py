@@ -17,6 +17,8 @@ from sidecar.shim.qmd import read, title
 from tests.running import Running
 from tests.sidecar.shim.conftest import LookAlike
 
+pytestmark = pytest.mark.together("look-alike")
+
 
 def test_a_row_has_what_a_row_of_qmd_has(qmd: LookAlike) -> None:
     (row,) = qmd.run("search", "boat ten", "--json", "-n", "1").rows

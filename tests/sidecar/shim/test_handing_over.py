@@ -16,6 +16,8 @@ from sidecar.shim.qmd import Asked, Daemon, HandOver, agent_of
 from tests.sidecar.cli.fake_daemon import FakeDaemon
 from tests.sidecar.shim.conftest import LookAlike
 
+pytestmark = pytest.mark.together("look-alike")
+
 UNKNOWN = [
     "",
     "status",
