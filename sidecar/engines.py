@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -15,6 +15,7 @@ from backends.corpus import Corpus
 from backends.failover import Failover
 from backends.passages.ordering import Ranking
 from backends.qmd import QmdBackend, QmdHome, QmdOptions, ResidentPool, agent_environment
+from backends.qmd.install import which
 from backends.relevance import Weights
 from sidecar.config import AgentSettings, EmbeddingChoice, Settings, choose
 from sidecar.config.variables import expand
@@ -101,7 +102,7 @@ def _switches(agent_id: str, shared: Shared) -> Callable[[Fallback | None], None
 
 
 def _has_qmd(settings: Settings, shared: Shared) -> bool:
-    return shutil.which(settings.memory.qmd.command, path=shared.environ.get("PATH")) is not None
+    return which(settings.memory.qmd.command, shared.environ.get("PATH", os.defpath)) is not None
 
 
 def _builtin(

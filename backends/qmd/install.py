@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from backends import look_alike
 from backends.base import BackendError, Failure
 from backends.qmd.capabilities import NEWEST_TRIED, Capabilities, Version, capabilities_of
 from backends.qmd.child import Surroundings, run
@@ -57,13 +58,20 @@ def find(command: str, environ: Mapping[str, str]) -> Binary:
     Raises `BackendError`: `missing` when there is none, `broken_install` when it cannot be started.
     """
     path = environ.get("PATH", os.defpath)
-    found = shutil.which(os.path.expanduser(command), path=path)  # noqa: PTH111 - a bare name must stay bare
+    found = which(os.path.expanduser(command), path)  # noqa: PTH111 - a bare name must stay bare
     if found is None:
         raise _missing(command)
     resolved = Path(os.path.realpath(found))
     _check_interpreter(resolved, path)
     info = resolved.stat()
     return Binary(path=Path(found).absolute(), inode=info.st_ino, mtime_ns=info.st_mtime_ns)
+
+
+def which(command: str, path: str) -> str | None:
+    """As `shutil.which`, but past look-alikes: such a `qmd` would only ask whoever is looking for one."""
+    folders = path.split(os.pathsep)
+    places = (shutil.which(command, path=folder) for folder in ([path] if "/" in command else folders))
+    return next((found for found in places if found and not look_alike.is_one(Path(found))), None)
 
 
 async def probe(binary: Binary, surroundings: Surroundings, *, timeout_s: float) -> Install:

@@ -15,9 +15,9 @@ from sidecar.cli.exits import EPILOG
 
 #: The verbs, in the order of `--help`. Each is the name of its module and of the command in it.
 VERBS = (
-    *("run", "search", "get", "status", "agents", "sync", "embed", "export", "purge", "scope"),
-    *("doctor", "reload", "service", "stop", "config", "logs", "metrics", "mcp", "openclaw", "completion"),
-    *("version",),
+    *("run", "search", "get", "status", "agents", "sync", "embed", "export"),
+    *("purge", "scope", "doctor", "reload", "service", "stop", "config", "logs"),
+    *("metrics", "mcp", "openclaw", "qmd-shim", "completion", "version"),
 )
 #: Names that work and are not listed.
 ALIASES = {"index": "sync"}
@@ -33,7 +33,8 @@ class _LazyGroup(click.Group):
         name = ALIASES.get(cmd_name, cmd_name)
         if name not in VERBS:
             return None
-        command = getattr(import_module(f"sidecar.cli.{name}"), name)
+        module = name.replace("-", "_")
+        command = getattr(import_module(f"sidecar.cli.{module}"), module)
         assert isinstance(command, click.Command)
         return command
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from backends.base import BackendError
 from backends.qmd.home import MODEL_VARIABLES
-from backends.qmd.install import find, interpreter_of
+from backends.qmd.install import find, interpreter_of, which
 from sidecar import places
 from sidecar.config import Settings
 from sidecar.service.invocation import Invocation, command
@@ -55,13 +54,13 @@ def service_path(qmd: str, environ: Mapping[str, str]) -> str:
 
 def _programs(qmd: str, path: str) -> list[str]:
     """What must be found: qmd, what its first line names, and what its launcher may choose between."""
-    found = shutil.which(qmd, path=path)
+    found = which(qmd, path=path)
     interpreter = interpreter_of(Path(found)) if found else None
     return [name for name in (qmd, interpreter, "node", "bun") if name]
 
 
 def _folder(name: str, path: str) -> str | None:
-    found = shutil.which(name, path=path)
+    found = which(name, path=path)
     return str(Path(found).parent) if found and Path(found).is_absolute() else None
 
 

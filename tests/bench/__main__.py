@@ -11,6 +11,7 @@ parts:
   freshness   from an edit to the search that finds it
   redaction   megabytes a second without their secrets, and the text that takes longest
   load        many clients at once, against bare Starlette
+  shim        the look-alike of qmd as a process, against the real one
   triggers    a message against the phrases of the curated notes
   search      a hybrid search at several sizes, against vec0, numpy and FTS5
   leaving     what scope, limits and citations cost a search
@@ -42,6 +43,7 @@ from tests.bench import (
     hosted,
     leaving,
     load,
+    look_alike,
     memory,
     redaction,
     transcripts,
@@ -59,6 +61,7 @@ ALONE = {
     "leaving": leaving.run,
     "load": load.run,
     "redaction": redaction.run,
+    "shim": look_alike.run,
     "triggers": triggers.run,
 }
 OF_A_SIZE = ("search", "memory", "beside")

@@ -19,6 +19,7 @@ from tests.bench import (
     growth,
     leaving,
     load,
+    look_alike,
     memory,
     redaction,
     transcripts,
@@ -193,3 +194,9 @@ def test_an_export_that_finds_nothing_changed_opens_no_transcript(capsys: pytest
     assert found[1].report["redacted"]["assignment"] > 0
     transcripts.report(30, found)
     assert "MB/s" in capsys.readouterr().out
+
+
+def test_the_look_alike_is_timed_as_a_process(tmp_path: Path) -> None:
+    times = look_alike.measure(tmp_path, notes=20, times=2)
+    assert {len(way.took_ms) for way in times.values()} == {2}
+    assert times[look_alike.BARE].p50 < times[look_alike.OURS].p50

@@ -14,7 +14,7 @@ from backends.base import BackendError, Failure, Mode
 from backends.qmd.capabilities import NEWEST_TRIED
 from backends.qmd.collections import desired, parse, plan
 from backends.qmd.home import QmdHome
-from backends.qmd.install import Install, find, interpreter_of, probe
+from backends.qmd.install import Install, find, interpreter_of, probe, which
 from backends.qmd.ledger import Ledger
 from backends.qmd.models import Presence, look
 from sidecar.config import AgentSettings
@@ -75,7 +75,7 @@ def _elsewhere(command: str, shell_path: str) -> Path | None:
 def _missing_interpreter(command: str, subject: Subject) -> str | None:
     """The program in the first line of the qmd that is found, when that is what is missing."""
     path = subject.environ.get("PATH", os.defpath)
-    found = shutil.which(os.path.expanduser(command), path=path)  # noqa: PTH111 - a bare name must stay bare
+    found = which(os.path.expanduser(command), path)  # noqa: PTH111 - a bare name must stay bare
     interpreter = interpreter_of(Path(os.path.realpath(found))) if found else None
     if interpreter is None or shutil.which(interpreter, path=path):
         return None

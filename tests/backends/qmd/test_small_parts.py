@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from backends import look_alike
 from backends.base import BackendError, Failure, Mode, Source
 from backends.corpus import Kind, Root
 from backends.files import write_atomically
@@ -50,6 +51,19 @@ def test_a_missing_qmd_is_missing(tmp_path: Path) -> None:
         with pytest.raises(BackendError) as caught:
             find(named, {"PATH": str(tmp_path)})
         assert caught.value.failure is Failure.MISSING
+
+
+def test_a_look_alike_of_ours_is_no_qmd(tmp_path: Path) -> None:
+    """It would ask the daemon that is looking for a qmd; the one behind it on PATH is meant, if there is one."""
+    for name in ("ours", "real"):
+        (tmp_path / name).mkdir()
+    script(tmp_path / "ours" / "qmd", f"#!/bin/sh\n# {look_alike.MARK}")
+    with pytest.raises(BackendError) as caught:
+        find("qmd", {"PATH": str(tmp_path / "ours")})
+    assert caught.value.failure is Failure.MISSING
+    script(tmp_path / "real" / "qmd", "#!/bin/sh")
+    path = f"{tmp_path / 'ours'}:{tmp_path / 'real'}"
+    assert find("qmd", {"PATH": path}).path == tmp_path / "real" / "qmd"
 
 
 def test_a_file_that_may_not_run_is_broken(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from backends import look_alike
 from sidecar import config
 from sidecar.service import files
 from sidecar.service.invocation import command
@@ -36,6 +37,13 @@ def environ(tmp_path: Path) -> dict[str, str]:
 
 def test_the_path_holds_qmd_and_its_node_and_nothing_else_of_the_shell(tmp_path: Path, environ: dict[str, str]) -> None:
     """In the shell's order: the folder that was meant comes first."""
+    path = service_path("qmd", environ).split(os.pathsep)
+    assert path == [f"{tmp_path}/nvm/v22", "/usr/bin", f"{tmp_path}/npm/bin", "/bin", "/usr/local/bin"]
+
+
+def test_the_path_holds_the_real_qmd_and_not_a_look_alike_in_front(tmp_path: Path, environ: dict[str, str]) -> None:
+    """The daemon could not use it, and would be without a qmd."""
+    program(tmp_path / "games" / "qmd", f"#!/bin/sh\n# {look_alike.MARK}\n")
     path = service_path("qmd", environ).split(os.pathsep)
     assert path == [f"{tmp_path}/nvm/v22", "/usr/bin", f"{tmp_path}/npm/bin", "/bin", "/usr/local/bin"]
 
