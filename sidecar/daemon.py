@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from backends.files import is_full_disk
 from backends.qmd import ResidentPool, descendants, sweep
 from sidecar.agents import Agent
 from sidecar.assembly import Assembly
@@ -84,7 +85,8 @@ def run(
         print(error, file=sys.stderr)  # noqa: T201 - there is no log to say it in
         return error.exit_code
     except OSError as error:
-        print(f"error: {error}\ntry: see whether {settings.state_dir} can be written", file=sys.stderr)  # noqa: T201
+        step = "free space on the disk of" if is_full_disk(error) else "see whether we may write to"
+        print(f"error: {error}\ntry: {step} {settings.state_dir}", file=sys.stderr)  # noqa: T201
         return 1
     return 0
 

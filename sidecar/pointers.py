@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +15,8 @@ from backends.files import write_atomically
 from sidecar.places import POINTER
 from sidecar.state import private_folder, runtime_folder
 
+log = logging.getLogger(__name__)
+
 
 class Pointers:
     """The files of one daemon: in the shared runtime folder, and in its own state folder."""
@@ -22,7 +25,10 @@ class Pointers:
         self._files: list[Path] = []
 
     def write(self, *, socket: Path, state_dir: Path, started_at: float, environ: Mapping[str, str]) -> None:
-        """Tell clients where we are. Raises `StartupError` when a folder cannot be made, `OSError` for a full disk."""
+        """Tell clients where we are. Raises `StartupError` when a folder cannot be made.
+
+        On a full disk they look for the socket where it is by default, or where a flag says.
+        """
         content = orjson.dumps(
             {
                 "pid": os.getpid(),
@@ -34,8 +40,12 @@ class Pointers:
         )
         for folder in {runtime_folder(environ), private_folder(state_dir / "run")}:
             pointer = folder / POINTER
-            write_atomically(pointer, content)
-            self._files.append(pointer)
+            try:
+                write_atomically(pointer, content)
+            except OSError as error:
+                log.warning("pointer not written", extra={"fields": {"file": str(pointer), "why": error.strerror}})
+            else:
+                self._files.append(pointer)
 
     def remove(self) -> None:
         """Remove what we wrote, unless another daemon of this user has written its own since."""

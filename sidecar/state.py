@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import time
@@ -36,8 +37,10 @@ class StateLock:
                 f"another daemon owns {self.path.parent} ({holder})",
                 hint="stop it with: qmd-sidecar stop, or choose another folder with --state-dir",
             ) from None
-        os.ftruncate(self._descriptor, 0)
-        os.write(self._descriptor, orjson.dumps({"pid": os.getpid(), "startedAt": int(time.time())}))
+        # A full disk stops nobody from searching.
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._descriptor, 0)
+            os.write(self._descriptor, orjson.dumps({"pid": os.getpid(), "startedAt": int(time.time())}))
         return self
 
     def __exit__(

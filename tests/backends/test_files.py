@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import stat
 from pathlib import Path
 
+import apsw
 import pytest
 
-from backends.files import write_atomically
+from backends.files import is_full_disk, write_atomically
 
 
 def test_a_file_is_replaced_in_one_step_and_private(tmp_path: Path) -> None:
@@ -25,3 +27,20 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     with pytest.raises(OSError):
         write_atomically(tmp_path / "f", b"two")
     assert [entry.name for entry in tmp_path.iterdir()] == ["f"]
+
+
+@pytest.mark.parametrize(
+    ("error", "full"),
+    [
+        (OSError(errno.ENOSPC, "no space"), True),
+        (OSError(errno.EDQUOT, "quota"), True),
+        (OSError(errno.EACCES, "denied"), False),
+        (apsw.FullError(), True),
+        (apsw.CorruptError(), False),
+    ],
+)
+def test_a_full_disk_is_told_from_other_failures(error: Exception, full: bool) -> None:
+    """Also when it is only the reason behind another failure."""
+    behind = apsw.SQLError()
+    behind.__context__ = error
+    assert is_full_disk(error) is is_full_disk(behind) is full

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import resource
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from sidecar.errors import StartupError
+from sidecar.pointers import Pointers
 from sidecar.state import StateLock, private_folder, runtime_folder
 
 HOLDER = """
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from sidecar.state import StateLock
 with StateLock(Path(sys.argv[1])):
@@ -54,3 +60,24 @@ def test_the_runtime_folder_may_not_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "qmd-sidecar").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(StartupError):
         runtime_folder({"XDG_RUNTIME_DIR": str(tmp_path)})
+
+
+@contextmanager
+def nothing_can_be_written() -> Iterator[None]:
+    """Every write of this process fails, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_keeps_no_daemon_from_starting(tmp_path: Path) -> None:
+    """What is indexed can be searched: the lock holds without its text, and clients look where sockets are."""
+    pointers = Pointers()
+    with nothing_can_be_written(), StateLock(tmp_path / "state"):
+        pointers.write(
+            socket=tmp_path / "s", state_dir=tmp_path / "state", started_at=0.0, environ={"TMPDIR": str(tmp_path)}
+        )
+    assert not [*tmp_path.rglob("*daemon.json*")]
