@@ -4,12 +4,13 @@ SHELL := /bin/sh
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# How many processes run the tests, besides those that the tests start (tests/parallel.py).
-PROCESSES ?= 2
+# How many processes run the tests, besides those that the tests start (tests/parallel.py). One more than two cores
+# have work for: many tests wait.
+PROCESSES ?= 3
 # OPENBLAS threads cost memory and help nothing at this size.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: setup run test properties check bench quality schema-fuzz fleet chaos-qmd chaos-index chaos-exports qmd clean
+.PHONY: setup run test properties check bench quality schema-fuzz fleet chaos-qmd chaos-index chaos-exports chaos-lifecycle soak qmd clean
 
 setup: $(VENV)/.ready
 
@@ -50,7 +51,7 @@ quality: setup
 schema-fuzz: setup
 	@$(BIN)/python -m tests.api.fuzz --requests 10000
 
-# Thirty agents on one daemon; `make test` has twelve.
+# Thirty agents on one daemon; `make test` has eight.
 fleet: setup qmd
 	@FLEET_AGENTS=30 $(BIN)/python -m pytest tests/fleet
 
@@ -66,6 +67,15 @@ chaos-index: setup
 # Fifty kills of an export while its transcripts grow, are rewritten, come and go.
 chaos-exports: setup
 	@$(BIN)/python -m tests.chaos.exports --kills 50
+
+# Thirty-six kills of a daemon that starts, reloads or ends, some minutes; `make test` has the short form.
+chaos-lifecycle: setup
+	@$(BIN)/python -m tests.chaos.lifecycle --kills 36
+
+# Ten minutes of everything at once, and one of nothing: what grows, and what an idle daemon writes; `make test` has the
+# short form.
+soak: setup
+	@$(BIN)/python -m tests.soak --seconds 600 --idle 60
 
 # The real qmd and the Node that it needs, in an ignored folder. The older versions borrow its modules, which Node
 # finds in the folder above them (and the MCP kit that 2.8 no longer has): a few hundred kilobytes each.

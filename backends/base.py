@@ -200,6 +200,7 @@ class SyncReport:
     """What a sync did. `ran` is false when there was nothing to do or another writer had the turn (see `detail`).
 
     `embedding_failure` is the code of why the embedding provider gave no vectors, empty when it did or was not asked.
+    `cached` of the `embedded` vectors were known from before.
     """
 
     engine: str
@@ -208,6 +209,7 @@ class SyncReport:
     removed: int = 0
     unchanged: int = 0
     embedded: int = 0
+    cached: int = 0
     skipped: Mapping[str, str] = field(default_factory=dict)
     embedding_failure: str = ""
     detail: str = ""

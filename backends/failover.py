@@ -46,8 +46,9 @@ class Failover:
     """`primary` when it works, `secondary` when it does not.
 
     `optional` says that a missing `primary` was only wanted if present: it is told, but nobody is warned. With
-    `merge` both answer every call and the best passages of both are kept. `wall` is Unix time, `clock` monotonic,
-    in seconds.
+    `merge` both answer every call and the best passages of both are kept. `agent_id` is for the log. `wall` is Unix
+    time, `clock` monotonic, in seconds. `on_switch` is called when the breaker opens, with the reason, and when it
+    closes again, with None.
     """
 
     name = "failover"
@@ -59,15 +60,19 @@ class Failover:
         *,
         optional: bool = False,
         merge: bool = False,
+        agent_id: str | None = None,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
+        on_switch: Callable[[Fallback | None], None] = lambda _: None,
     ) -> None:
         self._primary = primary
         self._secondary = secondary
         self._optional = optional
         self._merge = merge
+        self._agent_id = agent_id
         self._clock = clock
         self._wall = wall
+        self._on_switch = on_switch
         self.breaker = Breaker()
         self._probing: asyncio.Task[None] | None = None
         self._woken = asyncio.Event()
@@ -140,7 +145,9 @@ class Failover:
         if not self.breaker.failed(error.failure, at=self._wall()):
             return
         if not (self._optional and error.failure is Failure.MISSING):
-            log.warning("engine failed over", extra={"fields": {"from": self._primary.name, "reason": error.failure}})
+            fields = {"agent": self._agent_id, "from": self._primary.name, "reason": error.failure}
+            log.warning("engine failed over", extra={"fields": fields})
+            self._on_switch(self._fallback(self.breaker.tripped))
         self._probing = asyncio.create_task(self._probe_until_closed())
 
     def _tripped(self, error: BackendError) -> Tripped:
@@ -160,11 +167,13 @@ class Failover:
             except BackendError as error:
                 self.breaker.probe_failed(error.failure, at=self._wall())
             except Exception:
-                log.exception("probe crashed")
+                log.exception("probe crashed", extra={"fields": {"agent": self._agent_id}})
                 self.breaker.probe_failed(Failure.EXITED, at=self._wall())
             else:
                 self.breaker.probe_succeeded()
-                log.info("engine recovered", extra={"fields": {"engine": self._primary.name}})
+                fields = {"agent": self._agent_id, "engine": self._primary.name}
+                log.info("engine recovered", extra={"fields": fields})
+                self._on_switch(None)
 
     async def _pause(self) -> None:
         with contextlib.suppress(TimeoutError):
@@ -260,6 +269,7 @@ def added_up(reports: Sequence[SyncReport]) -> SyncReport:
         removed=sum(report.removed for report in reports),
         unchanged=sum(report.unchanged for report in reports),
         embedded=sum(report.embedded for report in reports),
+        cached=sum(report.cached for report in reports),
         skipped={path: why for report in reports for path, why in report.skipped.items()},
         detail="; ".join(report.detail for report in reports if report.detail),
         took_s=max(report.took_s for report in reports),

@@ -1,20 +1,17 @@
-"""Writing small files so that a reader, or the next start, never sees half of one; and telling a full disk."""
+"""Writing small files so that a reader, or the next start, never sees half of one."""
 
 from __future__ import annotations
 
-import errno
 import os
 import tempfile
 from pathlib import Path
 
-import apsw
-
-_FULL = (errno.ENOSPC, errno.EDQUOT)
+_HALF = ".half"
 
 
 def write_atomically(file: Path, data: bytes) -> None:
     """Replace `file` by `data` at once, 0600. Raises `OSError` and leaves the old file as it was."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", suffix=_HALF, dir=file.parent)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(data)
@@ -26,18 +23,7 @@ def write_atomically(file: Path, data: bytes) -> None:
         raise
 
 
-def is_full_disk(error: BaseException | None) -> bool:
-    """Whether a full disk, or a used up quota, is behind an error or behind what it was raised in handling."""
-    while error is not None:
-        if _is_full(error):
-            return True
-        # SQLite rolls back by itself on a full disk, and apsw's own attempt then hides the reason.
-        error = error.__context__
-    return False
-
-
-def _is_full(error: BaseException) -> bool:
-    if isinstance(error, OSError):
-        return error.errno in _FULL
-    # The second: no room for the few KB that the readers and the writer of a log share.
-    return isinstance(error, apsw.FullError) or getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
+def drop_half_written(folder: Path) -> None:
+    """Remove what writers below `folder` left that were killed while they wrote. Nobody may be writing there."""
+    for file in folder.rglob(f".*{_HALF}"):
+        file.unlink(missing_ok=True)

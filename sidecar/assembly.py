@@ -85,6 +85,7 @@ class Assembly:
             exports=Exports(settings, job, self._worker.export) if job else None,
             conversations=Conversations(settings.id, job, visibility, pool) if job else None,
             on_synced=engines.on_synced,
+            publish=self._shared.publish,
             configured={"builtin": {"embedding": engines.embedding.to_json()}} if engines.embedding else None,
             environment=engines.qmd_environment,
             builtin=engines.builtin,

@@ -176,9 +176,20 @@ class Client:
         """Have conversations forgotten: `session` or `pattern`, `dryRun`; a reply without `purge` says why not."""
         return self.call("POST", f"{_agent(agent)}/purge", body)
 
+    def doctor(self, **body: Any) -> dict[str, Any]:
+        """Have the daemon examine itself: `only`, `skip`, `deep`, `fix`, `shellPath`."""
+        return self.call("POST", "/v1/doctor", body)
+
     def reload(self) -> dict[str, Any]:
         """Have the daemon read its configuration again. `RefusedError` (`configuration`) when that is wrong."""
         return self.call("POST", "/v1/reload", {})
+
+    def metrics(self) -> str:
+        """What is measured, in the text form of Prometheus."""
+        status, raw = self._exchange("GET", "/metrics", None)
+        if status >= 400:
+            self._read("GET", "/metrics", status, raw)
+        return raw.decode("utf-8", errors="replace")
 
     def shutdown(self) -> dict[str, Any]:
         """Ask the daemon to drain and stop; it answers before it does."""
@@ -186,8 +197,11 @@ class Client:
 
     def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """One exchange; returns the JSON object of the reply."""
-        sent = None if body is None else {key: value for key, value in body.items() if value is not None}
+        sent = None if body is None else {key: _text(value) for key, value in body.items() if value is not None}
         status, raw = self._exchange(method, path, None if sent is None else json.dumps(sent).encode())
+        return self._read(method, path, status, raw)
+
+    def _read(self, method: str, path: str, status: int, raw: bytes) -> dict[str, Any]:
         try:
             reply = json.loads(raw)
         except ValueError:
@@ -230,7 +244,16 @@ class Client:
 
 def _agent(agent: str) -> str:
     """The path of one agent; an id may hold any character."""
-    return f"/v1/agents/{quote(agent, safe='')}"
+    return f"/v1/agents/{quote(agent, safe='', errors='surrogateescape')}"
+
+
+def _text(value: Any) -> Any:
+    """A value that JSON can carry: of a command line, bytes that its locale cannot spell arrive as half characters."""
+    if not isinstance(value, str) or value.isascii():
+        return value
+    with contextlib.suppress(UnicodeEncodeError):  # other half characters are the caller's own, and refused
+        return value.encode(errors="surrogateescape").decode(errors="replace")
+    return value
 
 
 def _why_unreachable(error: OSError) -> str:

@@ -68,6 +68,10 @@ class Configured:
         changed = _named(key for key in changed_keys(self.settings, wanted) if not needs_restart(key))
         return wanted, Attempt(self._wall(), changed, waiting)
 
+    def differing(self) -> tuple[KeyPath, ...]:
+        """The keys that say something else on the disk than what is in force. Raises `ConfigError`."""
+        return changed_keys(self.settings, self._load(state_dir=self.settings.state_dir, socket=self.settings.socket))
+
     def became(self, settings: Settings, attempt: Attempt) -> None:
         """These settings are in force from now on."""
         self.settings, self.last = settings, attempt

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import logging
 import os
 import resource
@@ -15,23 +14,29 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
-from backends.files import is_full_disk
+from backends.files import drop_half_written
+from backends.full_disk import is_full_disk
 from backends.qmd import ResidentPool, descendants, sweep
 from sidecar.agents import Agent
 from sidecar.assembly import Assembly
+from sidecar.changes import Changes
 from sidecar.config import ConfigError, Settings
 from sidecar.configured import Configured
 from sidecar.engines import Shared
 from sidecar.errors import StartupError
+from sidecar.events import Bus, EventType
 from sidecar.fleet import Fleet
 from sidecar.gateway.app import application
 from sidecar.gateway.endpoint import Endpoint
 from sidecar.gateway.listener import check_length
+from sidecar.gateway.loopback import Loopback
 from sidecar.gateway.view import DaemonView
 from sidecar.governor import Governor
-from sidecar.logs import logging_to, set_level
+from sidecar.logs.crashes import loop_crashed
+from sidecar.logs.setup import Logs, logging_to
+from sidecar.metrics.counts import Counts
+from sidecar.metrics.loop_lag import measure
 from sidecar.pointers import Pointers
 from sidecar.probing import Prober
 from sidecar.reloading import Reloaded, Reloading
@@ -71,14 +76,14 @@ def run(
     settings = configured.settings
     # Whatever is made from here on, by us or by a library, is ours alone.
     os.umask(0o077)
-    logs = settings.sidecar.log
-    file = Path(logs.file).expanduser() if logs.file else None
     try:
         check_length(settings.socket)
         private_folder(settings.state_dir)
-        with logging_to(level=log_level or logs.level, file=file), StateLock(settings.state_dir):
+        # The lock first: a second daemon has no business in the log of the first.
+        with StateLock(settings.state_dir), logging_to(settings, level=log_level) as logs:
             _end_orphans(settings.state_dir)
-            daemon = Daemon(configured, environ=os.environ, launch=launch, log_level=log_level)
+            drop_half_written(settings.state_dir)
+            daemon = Daemon(configured, environ=os.environ, launch=launch, logs=logs)
             asyncio.run(daemon.serve(on_ready))
             _leave_stuck_threads()
     except StartupError as error:
@@ -103,15 +108,6 @@ def _leave_stuck_threads() -> None:
         os._exit(0)
 
 
-def _quiet_exceptions(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log what asyncio reports; without descriptors it would report every waiting connection, many times a second."""
-    error = context.get("exception")
-    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-        log.error("no file descriptors left; connections have to wait")
-        return
-    loop.default_exception_handler(context)
-
-
 def _raise_descriptor_limit() -> None:
     """Allow as many descriptors as the system lets us: each connection and each child's pipe is one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -130,14 +126,12 @@ def _end_orphans(state_dir: Path) -> None:
 class Daemon:
     """One daemon: the agents, the worker that indexes for them, and the gateway in front."""
 
-    def __init__(
-        self, configured: Configured, *, environ: Mapping[str, str], launch: Launch, log_level: str | None = None
-    ) -> None:
+    def __init__(self, configured: Configured, *, environ: Mapping[str, str], launch: Launch, logs: Logs) -> None:
         settings = configured.settings
         self._launch = launch
         self._configured = configured
+        self._logs = logs
         self._environ = environ
-        self._log_level = log_level
         self._started_at = time.time()
         self._stopping = asyncio.Event()
         self._booted = asyncio.Event()
@@ -157,6 +151,9 @@ class Daemon:
             max_rss_bytes=resident.max_rss_mb * 2**20,
         )
         self._fleet = Fleet()
+        self._counts = Counts()
+        self._bus = Bus()
+        self._loopback = Loopback(settings.sidecar.metrics.listen)
         self._watches = Watches(self._fleet, self._transcripts, self._files)
         self._reloading = Reloading(configured, self._fleet, self._assembly(), self._watches)
 
@@ -167,6 +164,7 @@ class Daemon:
             governor=Governor.of_this_machine(self._environ),
             residents=self._residents,
             environ=self._environ,
+            publish=self._bus.publish,
         )
         return Assembly(shared, self._worker, self._scheduler)
 
@@ -177,30 +175,32 @@ class Daemon:
         """Start, answer until told to stop, stop in order. Raises `StartupError` before anything is served."""
         _raise_descriptor_limit()
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(_quiet_exceptions)
+        loop.set_exception_handler(loop_crashed)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_stop_signal, number)
         loop.add_signal_handler(signal.SIGHUP, self._hung_up.set)
         settings = self._configured.settings
         socket = settings.sidecar.socket
         self._reloading.begin()
+        view = self._view()
         self._endpoint = Endpoint(
-            application(self._view()),
+            application(view),
             settings.socket,
             mode=socket.mode,
             group=socket.group,
             extra_uids=socket.allow_uids,
             inherited=self._launch.socket,
         )
-        await self._serve(self._endpoint, on_ready)
+        await self._serve(self._endpoint, view, on_ready)
 
-    async def _serve(self, endpoint: Endpoint, on_ready: OnReady | None) -> None:
+    async def _serve(self, endpoint: Endpoint, view: DaemonView, on_ready: OnReady | None) -> None:
         endpoint.start()
         self._scheduler.every(TEND_INTERVAL_S, "socket.tend", endpoint.tend)
         self._scheduler.every(TEND_INTERVAL_S, "worker.tend", self._worker.tend)
         self._scheduler.every(SWEEP_INTERVAL_S, "orphans.sweep", self._sweep)
         self._scheduler.start()
-        work = (self._boot(on_ready), self._reload_when_hung_up(), self._attend())
+        work = [self._boot(on_ready), self._reload_when_hung_up(), self._attend()]
+        work += [self._loopback.run(view), measure(self._counts.loop_lag)]
         background = [asyncio.create_task(each) for each in work]
         settings = self._configured.settings
         try:
@@ -215,6 +215,8 @@ class Daemon:
         finally:
             self._stopping.set()
             self._launch.notifier.stopping()
+            self._bus.publish(EventType.DRAINING)
+            self._bus.close()
             self._scheduler.stop()
             for task in background:
                 task.cancel()
@@ -251,7 +253,12 @@ class Daemon:
             state=self._state,
             worker_status=self._worker.status,
             prober=Prober(self._worker),
+            counts=self._counts,
+            bus=self._bus,
+            changes=Changes(self._fleet, self._bus.publish),
+            told=self._loopback.told,
             forgetting=Forgetting(lambda: self._configured.settings, self._worker),
+            export=self._worker.export,
             stop=self._stopping.set,
         )
 
@@ -281,15 +288,20 @@ class Daemon:
         await boot
 
     async def _reload(self) -> Reloaded:
-        with self._launch.notifier.reloading(self._status_line):
-            reloaded = await self._reloading.reload()
-        if self._log_level is None:
-            set_level(self._configured.settings.sidecar.log.level)
+        try:
+            with self._launch.notifier.reloading(self._status_line):
+                reloaded = await self._reloading.reload()
+        except ConfigError:
+            self._bus.publish(EventType.RELOADED, successful=False)
+            raise
+        self._bus.publish(EventType.RELOADED, successful=True)
+        self._logs.apply(self._configured.settings)
         return reloaded
 
     async def _reload_when_hung_up(self) -> None:
         while await self._hung_up.wait():
             self._hung_up.clear()
+            self._logs.reopen()
             try:
                 await self._reload()
             except ConfigError:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from backends.base import Backend
+from backends.base import Backend, Fallback
 from backends.builtin import BuiltinBackend, BuiltinOptions, EmbeddingSpec, SecondProvider, Writer
 from backends.corpus import Corpus
 from backends.failover import Failover
@@ -18,6 +18,7 @@ from backends.qmd import QmdBackend, QmdHome, QmdOptions, ResidentPool, agent_en
 from backends.relevance import Weights
 from sidecar.config import AgentSettings, EmbeddingChoice, Settings, choose
 from sidecar.config.variables import expand
+from sidecar.events import EventType, Publish
 from sidecar.governor import Governor
 
 
@@ -30,6 +31,7 @@ class Shared:
     governor: Governor
     residents: ResidentPool
     environ: Mapping[str, str]
+    publish: Publish
 
 
 #: The built-in engine of an agent, with one embedding provider or two.
@@ -68,7 +70,14 @@ def build(settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shar
         return Engines(search=qmd, qmd=qmd, qmd_environment=environment)
     builtin = _builtin(settings, agent, corpus, shared, embedding)
     qmd = _qmd(settings, agent, corpus, shared, builtin)
-    both = Failover(qmd, builtin, optional=memory.backend == "auto", merge=memory.merge)
+    both = Failover(
+        qmd,
+        builtin,
+        optional=memory.backend == "auto",
+        merge=memory.merge,
+        agent_id=agent.id,
+        on_switch=_switches(agent.id, shared),
+    )
     return Engines(
         search=both,
         builtin=builtin,
@@ -77,6 +86,18 @@ def build(settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shar
         qmd_environment=environment,
         on_synced=both.wake,
     )
+
+
+def _switches(agent_id: str, shared: Shared) -> Callable[[Fallback | None], None]:
+    """Tells of an agent's changes between its engines."""
+
+    def told(fallback: Fallback | None) -> None:
+        if fallback is None:
+            shared.publish(EventType.ENGINE_RECOVERED, agent_id, engine="qmd")
+        else:
+            shared.publish(EventType.ENGINE_FAILED_OVER, agent_id, engine=fallback.origin, reason=fallback.reason)
+
+    return told
 
 
 def _has_qmd(settings: Settings, shared: Shared) -> bool:

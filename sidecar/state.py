@@ -49,6 +49,26 @@ class StateLock:
         os.close(self._descriptor)
 
 
+def holder_of(state_dir: Path) -> int | None:
+    """The process that holds a state folder, as it wrote itself down: None for nobody, 0 where it wrote nothing."""
+    try:
+        with (state_dir / "sidecar.lock").open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return _pid_in(file.read(200))
+    except OSError:
+        return None
+    return None
+
+
+def _pid_in(content: bytes) -> int:
+    try:
+        return int(orjson.loads(content)["pid"])
+    except (ValueError, TypeError, KeyError):
+        return 0
+
+
 def _holder(content: bytes) -> str:
     try:
         found = orjson.loads(content)

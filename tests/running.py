@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
@@ -144,15 +144,17 @@ def running(
     path: str | None = None,
     wait: bool = True,
     within: Sequence[str] = (),
+    runtime: Path | None = None,
     **environ: str,
 ) -> Iterator[Running]:
     """Start a daemon with its state in `folder`; end it, and check that it left no process, at the end.
 
-    `within` is a command that runs the command after it, such as one that sets limits.
+    `within` is a command that runs the command after it, such as one that sets limits. `runtime` is the folder of its
+    socket, whose path has to be short: one of its own where left out.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json5").write_text(json.dumps(config), encoding="utf-8")
-    with tempfile.TemporaryDirectory(prefix="qs-") as short:
+    with nullcontext(runtime) if runtime else tempfile.TemporaryDirectory(prefix="qs-") as short:
         daemon = _start(folder, Path(short), path or path_without_qmd(folder), environ, within)
         try:
             if wait:

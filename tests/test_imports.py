@@ -36,3 +36,10 @@ def test_a_room_imports_only_what_it_may(room: str) -> None:
         if (strange := imported_rooms(module.read_text(encoding="utf-8")) - MAY_IMPORT[room])
     }
     assert strays == {}
+
+
+def test_the_command_line_is_imported_by_nobody() -> None:
+    """It stands on everything else: what others need of it is in the wrong room."""
+    modules = [module for module in (ROOT / "sidecar").rglob("*.py") if module.parent.name != "cli"]
+    strays = [str(module.relative_to(ROOT)) for module in modules if "sidecar.cli" in module.read_text("utf-8")]
+    assert strays == ["sidecar/__main__.py", "sidecar/doctor/checks/daemons.py"]

@@ -28,6 +28,7 @@ from backends.builtin.discovery import Known, compare, known_files
 from backends.builtin.legs import Legs, Near, Words
 from backends.builtin.need import started
 from backends.builtin.options import BuiltinOptions, Estimate, IndexJob, Writer
+from backends.builtin.pace import Pace
 from backends.builtin.questions import OTHER_VECTORS, Questions, Semantics, Stored
 from backends.builtin.ranking import Places, located, warm
 from backends.builtin.reader import Facts, IndexStatistics, Reader, size_bytes
@@ -71,10 +72,13 @@ class BuiltinBackend:
         self._syncing = 0
         #: How far the sync under way is, None when there is none.
         self._progress: dict[str, Any] | None = None
+        self._pace = Pace()
         self._started: Notice | None = None
         self._readable = True
         #: Why the last sync failed: it explains a search without an index.
         self._sync_error: BackendError | None = None
+        #: In Unix seconds. The index itself is not told of every sync that changed nothing.
+        self._synced_at: float | None = None
 
     @property
     def name(self) -> str:
@@ -263,7 +267,9 @@ class BuiltinBackend:
         finally:
             self._syncing -= 1
             self._progress = self._started = None
+            self._pace = Pace()
         self._scanned = self._sync_error = None
+        self._synced_at = time.time()
         await self._look()
         return report
 
@@ -273,7 +279,7 @@ class BuiltinBackend:
 
     def _heard(self, progress: dict[str, Any]) -> None:
         if progress["phase"] != "embedding_started":
-            self._progress = progress
+            self._progress = self._pace.timed(progress)
             return
         fields = {key: value for key, value in progress.items() if key != "phase"}
         log.info("embedding started", extra={"fields": {"agent": self._corpus.agent_id, **fields}})
@@ -351,7 +357,7 @@ class BuiltinBackend:
             "model": embedding.get("model"),
             "dims": embedding.get("dims"),
             "vectorStore": facts.vector_store,
-            "lastSync": facts.last_sync,
+            "lastSync": self._synced_at or facts.last_sync,
             "skipped": dict(facts.skipped),
         }
 

@@ -39,7 +39,8 @@ class EmbeddingPass:
     """Runs over the chunks without a vector. No vectors of another model may be there.
 
     `refused` are the files, by shown path, with chunks that the model could not embed, and why: it is asked again at
-    the next run, but not for images and recordings that it declined. `failure` is set when the model went away: what
+    the next run, but not for images and recordings that it declined. `cached` chunks of the last run had a vector that
+    was known, also from a batch job of the provider. `failure` is set when the model went away: what
     is missing is made up for at the next run. `idle` is entered for as long as this thread waits for a model elsewhere.
     """
 
@@ -64,6 +65,7 @@ class EmbeddingPass:
         self._idle = idle
         self.refused: dict[str, str] = {}
         self.failure: EmbeddingUnavailableError | None = None
+        self.cached = 0
         self._at_work = False
 
     @property
@@ -95,6 +97,7 @@ class EmbeddingPass:
         else:
             vec_table.leave(self._connection)
         self.refused, self.failure, self._at_work = {}, None, False
+        self.cached = 0
         self._without_meaning = 0 if self._embeds_media else self._count_media()
         earlier = set(read_meta(self._connection).get("declined_media", []))
         self._declined = set(earlier)
@@ -220,6 +223,7 @@ class EmbeddingPass:
             if self._has_vec:
                 vec_table.add(self._connection, rows)
             self._cache.remember(made.vectors)
+        self.cached += sum(digest in batch.known for _, digest, _, _ in batch.rows)
         return len(rows)
 
     def _calibrate(self, report: Report) -> None:

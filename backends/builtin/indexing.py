@@ -30,7 +30,7 @@ from backends.builtin.schema import DAMAGE, Opened, open_for_writing
 from backends.builtin.successor import Succession, drop_successor, finish_exchange, take_place
 from backends.builtin.upkeep import end_log, forget_words, give_back_pages
 from backends.embedding import Embedder, EmbeddingSpec, EmbeddingUnavailableError
-from backends.files import is_full_disk
+from backends.full_disk import is_full_disk
 
 EmbedderFor: TypeAlias = Callable[[EmbeddingSpec], Embedder | None]
 
@@ -164,7 +164,7 @@ class _Sync:
         self._notice: dict[str, str] | None = None
         self._unembedded: dict[str, str] | None = None
         self._embedding_failure = ""
-        self._embedded = 0
+        self._embedded = self._cached = 0
         self.replaced = False
 
     def run(self, embedder_for: EmbedderFor) -> None:
@@ -198,7 +198,7 @@ class _Sync:
             self._media,
             self._idle,
         )
-        self._embedded = stage.run(self._report)
+        self._embedded, self._cached = stage.run(self._report), stage.cached
         self._notice, self._unembedded = stage.notice, stage.refused
         self._embedding_failure = stage.failure.code if stage.failure else ""
 
@@ -214,7 +214,7 @@ class _Sync:
         self.replaced = succession.build()
         self._notice, self._unembedded = succession.notice, succession.refused
         self._embedding_failure = succession.failure.code if succession.failure else ""
-        self._embedded = succession.embedded
+        self._embedded, self._cached = succession.embedded, succession.cached
         if not self.replaced:
             self._finish()
 
@@ -273,6 +273,7 @@ class _Sync:
             removed=files.removed,
             unchanged=files.unchanged,
             embedded=self._embedded,
+            cached=self._cached,
             skipped=joined(files.skipped, self._unembedded or {}),
             detail="; ".join(details),
             took_s=took_s,

@@ -94,7 +94,7 @@ def _finding_unfit() -> Iterator[None]:
     try:
         yield
     except Exception as error:  # whatever one text does to our code, the others must be indexed
-        log.warning("a note could not be cut: %s", type(error).__name__)
+        log.warning("a note could not be cut", extra={"fields": {"reason": type(error).__name__}})
         raise UnfitError(f"cannot be cut into passages ({type(error).__name__})") from error
 
 

@@ -9,6 +9,9 @@ from typing import Any
 import apsw
 import orjson
 
+#: Each note of a sync writes some pages: of many agents every few minutes, that is gigabytes in a year.
+NOTED_S = 3600.0
+
 
 class DamagedError(Exception):
     """An index of ours does not hold what we wrote into it. Says where, never what."""
@@ -20,9 +23,13 @@ def read_meta(connection: apsw.Connection) -> dict[str, Any]:
 
 
 def write_meta(connection: apsw.Connection, **values: Any) -> None:
-    """Store JSON-ready meta values."""
+    """Store JSON-ready meta values. What stands there already is not written again, and costs no page."""
     rows = [(key, orjson.dumps(value).decode()) for key, value in values.items()]
-    connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
+    sql = (
+        "INSERT INTO meta VALUES (?, ?)"
+        " ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE value IS NOT excluded.value"
+    )
+    connection.executemany(sql, rows)
 
 
 def read_generation(connection: apsw.Connection) -> int:
@@ -46,19 +53,24 @@ def note_sync(
     rebuilt_notice: Mapping[str, str] | None = None,
     **more: Any,
 ) -> None:
-    """Write down what a sync found. `unembedded` None: it did not look, and what an earlier one found stands."""
+    """Write down what a sync found. `unembedded` None: it did not look, and what an earlier one found stands.
+
+    One that found what the last one found is written down once in `NOTED_S` seconds.
+    """
     if unembedded is not None:
         more["unembedded"] = unembedded
-    with connection:
-        publish(
-            connection,
-            last_sync=time.time(),
-            vector_store="vec0" if has_vec else "numpy",
-            skipped=skipped,
-            embedding_notice=embedding_notice,
-            rebuilt_notice=rebuilt_notice,
-            **more,
-        )
+    found = {
+        "vector_store": "vec0" if has_vec else "numpy",
+        "skipped": skipped,
+        "embedding_notice": embedding_notice,
+        "rebuilt_notice": rebuilt_notice,
+        **more,
+    }
+    before, now = read_meta(connection), time.time()
+    is_new = {key: before.get(key) for key in found} != found
+    if is_new or not 0 <= now - before.get("last_sync", 0) < NOTED_S:
+        with connection:
+            publish(connection, last_sync=now, **found)
 
 
 def joined(skipped: Mapping[str, str], unembedded: Mapping[str, str]) -> dict[str, str]:

@@ -135,7 +135,6 @@ def _open_checked(path: Path, extension: Path | None, lost: str) -> Opened:
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         for pragma in (
             f"page_size={PAGE_BYTES}",
-            "auto_vacuum=incremental",
             "journal_mode=wal",
             "synchronous=normal",
             f"journal_size_limit={MAX_WAL_BYTES}",

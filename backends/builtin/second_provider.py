@@ -123,6 +123,7 @@ class SecondProvider:
             report,
             ran=report.ran or second.ran,
             embedded=report.embedded + second.embedded,
+            cached=report.cached + second.cached,
             detail="; ".join(part for part in (report.detail, told) if part),
         )
 

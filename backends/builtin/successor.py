@@ -100,7 +100,7 @@ class Succession:
         self._refreshing = refreshing
         self._idle = idle
         self.notice = notice
-        self.embedded = 0
+        self.embedded = self.cached = 0
         self.refused: dict[str, str] = {}
         self.failure: EmbeddingUnavailableError | None = None
 
@@ -160,6 +160,7 @@ class Succession:
             files.run()
             if stage:
                 self.embedded += stage.run(report)
+                self.cached += stage.cached
                 self.failure, self.notice, self.refused = stage.failure, stage.notice, stage.refused
             if self.failure or (stage and stage.is_waiting):
                 return False

@@ -95,7 +95,7 @@ class Vectorizer:
     def _isolated(self, texts: Mapping[str, str], error: str) -> Made:
         """The same for texts of which at least one cannot be embedded, by halves."""
         if len(texts) == 1:
-            log.warning("a text could not be embedded: %s", error)
+            log.warning("a text could not be embedded", extra={"fields": {"reason": error}})
             return Made({}, dict.fromkeys(texts, f"the model cannot embed it ({error})"))
         items, middle = list(texts.items()), len(texts) // 2
         return self._of_texts(dict(items[:middle])).joined(self._of_texts(dict(items[middle:])))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from backends.qmd.backend import QmdBackend
 from backends.qmd.home import QmdHome, QmdOptions, agent_environment
 from backends.qmd.pool import ResidentPool
-from backends.qmd.sweeping import descendants, sweep
+from backends.qmd.sweeping import descendants, strays, sweep
 from backends.qmd.syncing import Turn
 
 __all__ = [
@@ -16,5 +16,6 @@ __all__ = [
     "Turn",
     "agent_environment",
     "descendants",
+    "strays",
     "sweep",
 ]

@@ -23,7 +23,7 @@ from backends.base import (
     disk_full,
 )
 from backends.corpus import Corpus, Located
-from backends.files import is_full_disk
+from backends.full_disk import is_full_disk
 from backends.passages import Assembled, Candidate, assemble
 from backends.qmd.asking import Ask, Asking, Found
 from backends.qmd.days import files_of

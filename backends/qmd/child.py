@@ -18,6 +18,8 @@ from typing import Self
 
 import psutil
 
+from backends.lives import LIVES, End
+
 #: Bytes of standard output that are kept; the rest is drained and dropped.
 MAX_STDOUT_BYTES = 4 * 1024 * 1024
 #: Bytes of standard error that are kept, from the end.
@@ -61,8 +63,9 @@ class Completed:
 class Child:
     """A running child. `end` must be called, whatever happened; it may be called twice."""
 
-    def __init__(self, transport: asyncio.SubprocessTransport, streams: _Streams, leash: int) -> None:
+    def __init__(self, transport: asyncio.SubprocessTransport, streams: _Streams, leash: int, verb: str) -> None:
         self._transport = transport
+        self._verb = verb
         self._streams = streams
         self._leash = leash
         self.pid = transport.get_pid()
@@ -115,7 +118,9 @@ class Child:
             raise
         finally:
             os.close(watched)
-        return cls(transport, streams, leash)
+        verb = argv[1].lstrip("-") if len(argv) > 1 else "none"
+        LIVES.begin(verb)
+        return cls(transport, streams, leash, verb)
 
     @property
     def running(self) -> bool:
@@ -175,6 +180,7 @@ class Child:
 
     async def end(self, *, grace_s: float = 0.3) -> None:
         """End the whole tree and close every descriptor, within `grace_s` and about two seconds."""
+        how = End.ENDED if self.running else End.of(self.status())
         try:
             if self.running:
                 family = self.family()
@@ -186,7 +192,7 @@ class Child:
             elif self._leash >= 0:
                 self._signal(signal.SIGKILL)
         finally:
-            self._release()
+            self._release(how)
 
     def _signal(self, number: int) -> None:
         # After the leader is reaped its id names the group only while members are left; that an empty
@@ -194,9 +200,10 @@ class Child:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, number)
 
-    def _release(self) -> None:
+    def _release(self, how: End) -> None:
         self._transport.close()
         if self._leash >= 0:
+            LIVES.end(self._verb, how)
             os.close(self._leash)
             self._leash = -1
 

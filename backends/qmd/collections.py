@@ -117,12 +117,17 @@ def applied(document: Mapping[str, Any], wanted: Desired, step: Plan, environ: M
 def load(file: Path) -> dict[str, Any]:
     """Read `index.yml`; a missing one is empty. A damaged one is set aside as `index.yml.broken` and empty."""
     try:
-        document = yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - a SafeLoader
+        return parse(file)
     except FileNotFoundError:
         return {}
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError):
         file.replace(file.with_name(f"{file.name}.broken"))
         return {}
+
+
+def parse(file: Path) -> dict[str, Any]:
+    """Read `index.yml` and touch nothing. Raises `OSError`, and for a damaged one what reading and YAML raise."""
+    document = yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader)  # noqa: S506 - a SafeLoader
     return document if isinstance(document, dict) else {}
 
 

@@ -24,10 +24,7 @@ def sweep(state: Path, *, spare: Callable[[], Collection[int]] = frozenset, grac
     Call it while holding the lock of the state folder. Blocks for `grace_s` at most, and as long again. Handles
     remember the create time, so that a reused id is never mistaken.
     """
-    marked = [process for process in psutil.process_iter() if _is_ours(process, state)]
-    # Asked after the listing: a child that is started meanwhile is in neither.
-    spared = spare()
-    orphans = _trees(process for process in marked if process.pid not in spared)
+    orphans = strays(state, spare=spare)
     for process in orphans:
         with contextlib.suppress(psutil.Error):
             process.terminate()
@@ -37,6 +34,14 @@ def sweep(state: Path, *, spare: Callable[[], Collection[int]] = frozenset, grac
             process.kill()
     psutil.wait_procs(deaf, timeout=grace_s)
     return len(orphans)
+
+
+def strays(state: Path, *, spare: Callable[[], Collection[int]] = frozenset) -> list[psutil.Process]:
+    """What is ours but for the ids in `spare`, with all that runs below it. Ends nothing."""
+    marked = [process for process in psutil.process_iter() if _is_ours(process, state)]
+    # Asked after the listing: a child that is started meanwhile is in neither.
+    spared = spare()
+    return _trees(process for process in marked if process.pid not in spared)
 
 
 def descendants() -> frozenset[int]:

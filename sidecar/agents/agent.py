@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -16,7 +17,7 @@ from scope import Policy
 from sidecar.agents.status import status_of
 from sidecar.agents.syncing import Syncing
 from sidecar.config import AgentSettings
-from sidecar.denials import Denials
+from sidecar.events import Publish, unheard
 from sidecar.sessions.conversations import Conversations
 from sidecar.sessions.exporting import Exports
 
@@ -32,7 +33,7 @@ class Agent:
     where only qmd has an index.
     `next_update` says when the scheduler comes round (Unix seconds); `exports` makes conversations into files before
     they are looked for, and `conversations` knows whose these are; None when they are no part of this memory.
-    `on_synced` is called after every sync that went well.
+    `on_synced` is called after every sync that went well; `publish` hears of every sync.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Agent:
         conversations: Conversations | None = None,
         on_synced: Callable[[], None] = lambda: None,
         wall: Callable[[], float] = time.time,
+        publish: Publish = unheard,
     ) -> None:
         self.settings = settings
         self.corpus = corpus
@@ -59,9 +61,10 @@ class Agent:
         self.search = search
         self.environment = environment
         self.builtin = builtin
-        self.denials = Denials()
         self.exports = exports
         self.conversations = conversations
+        #: How often a session was denied, by its kind.
+        self.denials: Counter[str] = Counter()
         self.notices = notices
         self.configured = configured or {}
         self.next_update = next_update
@@ -73,6 +76,7 @@ class Agent:
             export=exports.run if exports else None,
             on_synced=on_synced,
             wall=wall,
+            publish=publish,
         )
         self._callers = 0
         self._left = asyncio.Event()

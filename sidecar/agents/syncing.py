@@ -10,6 +10,8 @@ from typing import Any
 
 from backends.base import Backend, BackendError, BackendStatus, Failure, Pending, SyncReport, SyncRequest
 from sidecar.agents.state import is_spared
+from sidecar.events import EventType, Publish, unheard
+from sidecar.metrics.syncs import SyncTally
 from sidecar.watching import Unindexed
 
 log = logging.getLogger(__name__)
@@ -37,7 +39,8 @@ class Syncing:
     """The syncs of one agent's engines, each given with the least pause in seconds between two unforced ones.
 
     `export` makes conversations into files before they are looked for; `on_synced` is called after every sync that
-    went well; `overall` is the status of the engine that answers, `wall` the time in Unix seconds.
+    went well; `overall` is the status of the engine that answers, `wall` the time in Unix seconds. `publish` hears of
+    every sync, `tally` counts them.
     """
 
     def __init__(
@@ -49,7 +52,10 @@ class Syncing:
         export: Callable[[], Awaitable[object]] | None,
         on_synced: Callable[[], None],
         wall: Callable[[], float],
+        publish: Publish = unheard,
     ) -> None:
+        self.tally = SyncTally()
+        self._publish = publish
         self._agent_id = agent_id
         self._engines = engines
         self._overall = overall
@@ -81,6 +87,16 @@ class Syncing:
     def last_good(self) -> LastSync | None:
         """The newest sync that went well, of any engine; what failed since then stands with its engine."""
         return max(self._good.values(), key=lambda good: good.at, default=None)
+
+    @property
+    def good_at(self) -> Mapping[str, float]:
+        """When the newest sync of each engine that went well ended, in Unix seconds."""
+        return {name: good.at for name, good in self._good.items()}
+
+    @property
+    def waiting(self) -> int:
+        """How many syncs wait behind those that are running."""
+        return len(self._queued)
 
     @property
     def running(self) -> frozenset[str]:
@@ -201,10 +217,21 @@ class Syncing:
         return self._running[name]
 
     async def _record(self, name: str, request: SyncRequest) -> SyncReport:
+        facts: dict[str, Any] = {"engine": name, "reason": request.reason}
+        self._publish(EventType.SYNC_BEGAN, self._agent_id, **facts)
         try:
-            return await self._synced(name, request)
+            report = await self._synced(name, request)
+        except BackendError as error:
+            self.tally.failed(name, error)
+            facts["error"] = error.failure
+            raise
+        else:
+            self.tally.went_well(name, report)
+            facts |= {"changed": report.changed, "removed": report.removed, "embedded": report.embedded}
+            return report
         finally:
             del self._running[name]
+            self._publish(EventType.SYNC_ENDED, self._agent_id, **facts)
 
     async def _synced(self, name: str, request: SyncRequest) -> SyncReport:
         engine, _ = self._engines[name]
@@ -233,9 +260,11 @@ class Syncing:
         return report
 
     def _tell_failed(self, name: str, error: BackendError) -> None:
-        spared = is_spared(self._overall(), name, error.failure)
         fields = {"agent": self._agent_id, "engine": name, "reason": error.failure}
-        log.log(logging.INFO if spared else logging.WARNING, "sync failed", extra={"fields": fields})
+        if is_spared(self._overall(), name, error.failure):
+            log.info("qmd is not installed; the built-in engine answers", extra={"fields": {"agent": self._agent_id}})
+        else:
+            log.warning("sync failed", extra={"fields": fields})
 
     def _tell_synced(self, name: str, request: SyncRequest, report: SyncReport) -> None:
         counts: dict[str, Any] = {"changed": report.changed, "removed": report.removed}

@@ -15,8 +15,8 @@ from sidecar.cli.exits import EPILOG
 
 #: The verbs, in the order of `--help`. Each is the name of its module and of the command in it.
 VERBS = (
-    *("run", "search", "get", "status", "agents", "sync", "embed", "export"),
-    *("purge", "scope", "reload", "service", "stop", "config", "version"),
+    *("run", "search", "get", "status", "agents", "sync", "embed", "export", "purge", "scope"),
+    *("doctor", "reload", "service", "stop", "config", "logs", "metrics", "completion", "version"),
 )
 #: Names that work and are not listed.
 ALIASES = {"index": "sync"}
@@ -47,10 +47,25 @@ class _LazyGroup(click.Group):
             raise click.UsageError(f"No such verb {args[0]!r}.{suggestion}", ctx) from None
 
 
-@click.group(cls=_LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_LazyGroup,
+    epilog=EPILOG,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="qmd-sidecar", message="%(prog)s %(version)s")
-def command() -> None:
-    """A local daemon that keeps an agent's Markdown memory searchable, with QMD and without it."""
+@click.pass_context
+def command(ctx: click.Context) -> None:
+    """A local daemon that keeps an agent's Markdown memory searchable, with QMD and without it.
+
+    Without a command it says how the daemon is, and what to do next.
+    """
+    if ctx.invoked_subcommand is None:
+        from sidecar.cli.summary import summary
+
+        # In a context of its own, which reads the environment for the options that nobody could give here.
+        with summary.make_context("summary", [], parent=ctx) as alone:
+            summary.invoke(alone)
 
 
 def main() -> None:

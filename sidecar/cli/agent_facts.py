@@ -6,9 +6,9 @@ import datetime as dt
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from sidecar.cli import words
 from sidecar.cli.columns import table
-from sidecar.cli.terminal import Style, ago, duration, printable, size, took, upcoming
+from sidecar.wording import words
+from sidecar.wording.terminal import Style, ago, duration, printable, size, took, upcoming
 
 Facts = Mapping[str, Any]
 

@@ -11,8 +11,8 @@ from click.core import ParameterSource
 
 from sidecar.cli import columns
 from sidecar.cli.exits import print_json, verb
-from sidecar.cli.options import connect, shared_options
-from sidecar.cli.terminal import printable
+from sidecar.cli.options import complete_agents, connect, shared_options
+from sidecar.wording.terminal import one_line
 
 _KEYS = ("id", "state", "backend", "workspace")
 
@@ -33,12 +33,12 @@ def agents(
     if as_json:
         print_json({"agents": known})
         return
-    rows = [tuple(printable(str(agent.get(key) or "-")) for key in _KEYS) for agent in known]
+    rows = [tuple(one_line(str(agent.get(key) or "-")) for key in _KEYS) for agent in known]
     print("\n".join(columns.table([("AGENT", "STATE", "BACKEND", "WORKSPACE"), *rows])))
 
 
 @agents.command()
-@click.argument("agent", metavar="ID")
+@click.argument("agent", metavar="ID", shell_complete=complete_agents)
 @shared_options
 @verb
 def env(

@@ -13,8 +13,8 @@ import click
 
 from sidecar.cli.exits import Exit, VerbError, print_json, say, verb
 from sidecar.cli.options import shared_options
-from sidecar.cli.terminal import Style, printable
-from sidecar.cli.words import counted
+from sidecar.wording.terminal import Style, printable
+from sidecar.wording.words import counted
 
 if TYPE_CHECKING:
     from sidecar.config import Finding

@@ -11,9 +11,10 @@ import click
 from sidecar.cli.columns import Column, lines
 from sidecar.cli.exits import Exit, print_json, say, verb
 from sidecar.cli.options import connect, several_agents, shared_options
+from sidecar.cli.progress import waiting
 from sidecar.cli.sync import WAIT_S, outcome, show
-from sidecar.cli.terminal import printable
-from sidecar.cli.words import notice_line
+from sidecar.wording.terminal import one_line, printable
+from sidecar.wording.words import notice_line
 
 
 @click.command()
@@ -37,7 +38,8 @@ def embed(
     replies: dict[str, dict[str, Any]] = {}
     for agent in agents or [str(each["id"]) for each in client.agents()]:
         asked = {"estimate": True} if estimate else {"embed": True, "wait": True}
-        replies[agent] = client.sync(agent, **asked)
+        with waiting(client, agent, "counting" if estimate else "embedding"):
+            replies[agent] = client.sync(agent, **asked)
         if not estimate and not as_json:
             show(agent, replies[agent])
     if as_json:
@@ -67,7 +69,7 @@ def _columns(told: Mapping[str, Mapping[str, Any]]) -> list[Column]:
         return Column(title=key.upper(), cells=[f"{need.get(key) or 0:,}" for need in told.values()], right=True)
 
     return [
-        Column(title="AGENT", cells=[printable(agent) for agent in told]),
+        Column(title="AGENT", cells=[one_line(agent) for agent in told]),
         Column(title="PROVIDER", cells=[printable(_provider(need)) for need in told.values()]),
         *map(counts, ("files", "chunks", "tokens", "cached", "kept")),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sidecar.cli.terminal import Style, printable, took
+from sidecar.wording.terminal import Style, printable, took
 
 
 def lines(agents: Sequence[Mapping[str, Any]], style: Style) -> list[str]:

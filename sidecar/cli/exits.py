@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import IntEnum
 from typing import Any
 
 import click
 
 from sidecar.client import ClientError, DeadlineError, NotAllowedError, NotRunningError, RefusedError
+from sidecar.wording.terminal import printable
 
 
 class Exit(IntEnum):
@@ -28,10 +29,20 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
+#: Each exit code in a word or two.
+MEANINGS = {
+    Exit.OK: "ok",
+    Exit.FAILURE: "failure",
+    Exit.USAGE: "usage",
+    Exit.NOT_RUNNING: "not running",
+    Exit.TIMEOUT: "timeout",
+    Exit.DENIED: "denied",
+    Exit.UNAVAILABLE: "engine unavailable",
+    Exit.CONFIGURATION: "configuration",
+    Exit.INTERRUPTED: "interrupted",
+}
 #: Shown at the end of `--help`.
-EPILOG = (
-    "Exit codes: 0 ok, 1 failure, 2 usage, 3 not running, 4 timeout, 5 denied, 69 engine unavailable, 78 configuration."
-)
+EPILOG = f"Exit codes: {', '.join(f'{code} {meaning}' for code, meaning in MEANINGS.items())}."
 
 
 class VerbError(Exception):
@@ -83,14 +94,19 @@ def report(error: ClientError | VerbError, *, as_json: bool) -> Exit:
     if as_json:
         print_json(error.as_json())
         return exit_code(error)
-    say(error.message if isinstance(error, NotRunningError) else f"error: {error.message}")
-    if isinstance(error, RefusedError):
-        for detail in error.details:
-            say(f"       {detail}")
-        say(f"       ({error.code}, request {error.request_id or 'without id'})")
-    if error.hint:
-        say(f"try: {error.hint}")
+    for line in _told(error):
+        # It may name an agent, and that may be called anything.
+        say(printable(line))
     return exit_code(error)
+
+
+def _told(error: ClientError | VerbError) -> Iterator[str]:
+    yield error.message if isinstance(error, NotRunningError) else f"error: {error.message}"
+    if isinstance(error, RefusedError):
+        yield from (f"       {detail}" for detail in error.details)
+        yield f"       ({error.code}, request {error.request_id or 'without id'})"
+    if error.hint:
+        yield f"try: {error.hint}"
 
 
 def verb(function: Callable[..., int | None]) -> Callable[..., None]:

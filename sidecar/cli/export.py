@@ -11,9 +11,10 @@ import click
 
 from sidecar.cli.exits import Exit, print_json, say, verb
 from sidecar.cli.options import connect, several_agents, shared_options
+from sidecar.cli.progress import waiting
 from sidecar.cli.sync import WAIT_S, outcome
-from sidecar.cli.terminal import printable
-from sidecar.cli.words import counted, notice_line
+from sidecar.wording.terminal import printable
+from sidecar.wording.words import counted, notice_line
 
 #: What is told only where there is something to tell.
 _REMARKS = {
@@ -57,7 +58,8 @@ def export(
     day = since.date().isoformat() if since else None
     replies: dict[str, dict[str, Any]] = {}
     for agent in agents or [str(each["id"]) for each in client.agents()]:
-        replies[agent] = client.export(agent, dryRun=dry_run, diff=diff, since=day)
+        with waiting(client, agent, "exporting"):
+            replies[agent] = client.export(agent, dryRun=dry_run, diff=diff, since=day)
         if not as_json:
             _show(agent, replies[agent], dry_run=dry_run)
     if as_json:

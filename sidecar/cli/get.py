@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 
-from sidecar.cli import words
 from sidecar.cli.exits import Exit, VerbError, print_json, say, verb
 from sidecar.cli.options import agent_option, choose_agent, connect, shared_options
-from sidecar.cli.terminal import printable
+from sidecar.wording import words
+from sidecar.wording.terminal import printable
 
 _PLACE = re.compile(r"(?P<path>.+?)(?::(?P<first>\d+)(?:(?P<joint>[:-])(?P<second>\d+))?)?", re.DOTALL)
 
@@ -45,7 +45,7 @@ def get(
     """
     path, first, count = parse_place(place)
     client = connect(config, state_dir, socket)
-    chosen = choose_agent(client, agent)
+    chosen = choose_agent(client, agent, session=session)
     key = session or f"agent:{chosen}:cli:direct:get"
     # `from` is a keyword of Python, hence the mapping.
     asked = {"path": path, "from": first, "lines": count, "column": column, "sessionKey": key}

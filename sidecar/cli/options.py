@@ -14,7 +14,10 @@ import click
 
 from sidecar import places
 from sidecar.cli.exits import Exit, VerbError
-from sidecar.client import Client, NotRunningError
+from sidecar.client import Client, ClientError, NotRunningError
+
+#: A shell waits for completions while somebody types.
+COMPLETION_S = 0.2
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -31,19 +34,33 @@ def _place(flag: str, variable: str, metavar: str, help_text: str) -> Callable[[
     return click.option(flag, type=_HomePath(), envvar=variable, show_envvar=True, metavar=metavar, help=help_text)
 
 
-_SHARED = (
+_PLACES = (
     _place("--config", "SIDECAR_CONFIG", "FILE", "The configuration file."),
     _place("--state-dir", "SIDECAR_STATE_DIR", "DIR", "The folder of the daemon's state."),
     _place("--socket", "SIDECAR_SOCKET", "PATH", "The daemon's socket."),
-    click.option("--json", "as_json", is_flag=True, help="Print JSON for programs."),
 )
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+
+
+def place_options(function: Function) -> Function:
+    """`--config`, `--state-dir` and `--socket`: where the daemon is."""
+    for option in reversed(_PLACES):
+        function = option(function)
+    return function
 
 
 def shared_options(function: Function) -> Function:
     """`--config`, `--state-dir`, `--socket` and `--json`, which every verb understands."""
-    for option in reversed(_SHARED):
-        function = option(function)
-    return function
+    return place_options(_JSON(function))
+
+
+def complete_agents(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The ids of the running daemon's agents that begin so; none where it is not there or takes its time."""
+    places = (ctx.params.get(name) for name in ("config", "state_dir", "socket"))
+    with contextlib.suppress(ClientError):
+        known = [str(agent.get("id")) for agent in connect(*places, timeout_s=COMPLETION_S).agents()]
+        return [agent for agent in known if agent.startswith(incomplete) and agent.isprintable()]
+    return []
 
 
 agent_option = click.option(
@@ -52,6 +69,7 @@ agent_option = click.option(
     envvar="SIDECAR_AGENT",
     show_envvar=True,
     metavar="AGENT",
+    shell_complete=complete_agents,
     help="The agent; may be left out when there is one.",
 )
 
@@ -64,9 +82,16 @@ def several_agents(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(agents=(*agents, *more_agents), **options)
 
     option = click.option(
-        "--agent", "-a", "more_agents", metavar="AGENT", multiple=True, help="The same as an argument."
+        "--agent",
+        "-a",
+        "more_agents",
+        metavar="AGENT",
+        multiple=True,
+        shell_complete=complete_agents,
+        help="The same as an argument.",
     )
-    return click.argument("agents", metavar="[AGENT]...", nargs=-1)(option(merged))
+    argument = click.argument("agents", metavar="[AGENT]...", nargs=-1, shell_complete=complete_agents)
+    return argument(option(merged))
 
 
 def connect(config: Path | None, state_dir: Path | None, socket: Path | None, *, timeout_s: float = 60.0) -> Client:
@@ -111,13 +136,14 @@ def read_pointer(path: Path) -> tuple[Path, Path] | None:
         return None
 
 
-def choose_agent(client: Client, named: str | None) -> str:
-    """The agent that is meant: the named one, or the only one. Among several, a guess would search the wrong memory."""
+def choose_agent(client: Client, named: str | None, *, session: str | None = None) -> str:
+    """The agent that is meant: the named one, the session's, or the only one. A guess would search another's memory."""
     if named is not None:
         return named
     known = [str(agent.get("id")) for agent in client.agents()]
-    if len(known) == 1:
-        return known[0]
+    meant = [agent for agent in known if session and session.startswith(f"agent:{agent}:")] or known
+    if len(meant) == 1:
+        return meant[0]
     raise VerbError(
         Exit.USAGE,
         "agent_required",

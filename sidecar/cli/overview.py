@@ -8,7 +8,7 @@ from typing import Any
 
 from sidecar.cli import columns
 from sidecar.cli.columns import Column
-from sidecar.cli.terminal import Style, ago, printable, size, upcoming
+from sidecar.wording.terminal import Style, ago, one_line, size, upcoming
 
 _SIGNS = {"ready": "●", "indexing": "◐", "degraded": "▲", "unavailable": "✖", "disabled": "○"}
 #: Who makes room on a narrow screen, in this order; what leaves stands in `status AGENT` as well.
@@ -26,7 +26,7 @@ def agent_table(agents: Sequence[Mapping[str, Any]], now: dt.datetime, style: St
 
 def _columns(agents: Sequence[Mapping[str, Any]], now: dt.datetime, style: Style) -> list[Column]:
     def column(title: str, cell: Callable[[Mapping[str, Any]], str], *, least: int = 0, right: bool = False) -> Column:
-        return Column(title=title, cells=[printable(cell(agent)) for agent in agents], least=least, right=right)
+        return Column(title=title, cells=[one_line(cell(agent)) for agent in agents], least=least, right=right)
 
     states = [str(agent.get("state")) for agent in agents]
     return [

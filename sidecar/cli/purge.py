@@ -11,9 +11,10 @@ import click
 
 from sidecar.cli.exits import Exit, VerbError, print_json, say, verb
 from sidecar.cli.options import agent_option, choose_agent, connect, shared_options
+from sidecar.cli.progress import waiting
 from sidecar.cli.sync import WAIT_S, outcome
-from sidecar.cli.terminal import printable
-from sidecar.cli.words import counted, notice_line
+from sidecar.wording.terminal import printable
+from sidecar.wording.words import counted, notice_line
 
 _STDIN = "-"
 
@@ -50,7 +51,8 @@ def purge(
     chosen = choose_agent(client, agent)
     if pattern == _STDIN:
         pattern = sys.stdin.readline().removesuffix("\n")
-    reply = client.purge(chosen, session=session, pattern=pattern, dryRun=dry_run)
+    with waiting(client, chosen, "looking"):
+        reply = client.purge(chosen, session=session, pattern=pattern, dryRun=dry_run)
     if as_json:
         print_json(reply)
     else:

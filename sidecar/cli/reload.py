@@ -10,8 +10,8 @@ import click
 
 from sidecar.cli.exits import print_json, say, verb
 from sidecar.cli.options import connect, shared_options
-from sidecar.cli.terminal import printable
-from sidecar.cli.words import counted, listed
+from sidecar.wording.terminal import printable
+from sidecar.wording.words import counted, listed
 
 #: Longer than the syncs under way are waited for.
 DEADLINE_S = 30.0

@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--tour", is_flag=True, help="Ask one question when ready; make sample notes if there are no notes.")
-@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="How much to log.")
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
+    envvar="SIDECAR_LOG_LEVEL",
+    show_envvar=True,
+    help="How much to log.",
+)
 @shared_options
 @verb
 def run(

@@ -11,8 +11,7 @@ import click
 from sidecar.cli import columns
 from sidecar.cli.exits import Exit, print_json, say, verb
 from sidecar.cli.options import agent_option, choose_agent, connect, shared_options
-from sidecar.cli.terminal import Style, printable
-from sidecar.client import Client
+from sidecar.wording.terminal import Style, printable
 
 #: The facts of a key, with the titles of their lines.
 _FACTS = {
@@ -50,7 +49,7 @@ def explain(
     The running daemon is asked; nothing is searched. The exit code is 0 when allowed, 5 when denied.
     """
     client = connect(config, state_dir, socket, timeout_s=10)
-    chosen = agent or _agent_of(session, client) or choose_agent(client, None)
+    chosen = choose_agent(client, agent, session=session)
     reply = client.explain_scope(agent=chosen, sessionKey=session, parentSessionKey=parent)
     if as_json:
         print_json(reply)
@@ -60,13 +59,6 @@ def explain(
         if reply["key"]["kind"] == "subagent" and parent is None:
             say("try: --parent KEY, the session that the sub-agent works for")
     return Exit.OK if reply["decision"]["allowed"] else Exit.DENIED
-
-
-def _agent_of(session: str, client: Client) -> str | None:
-    """The agent that a key names, where there is one of that name: nobody types it twice."""
-    parts = session.split(":")
-    named = parts[1] if parts[0] == "agent" and len(parts) > 1 else None
-    return named if named in {str(agent.get("id")) for agent in client.agents()} else None
 
 
 def explained(reply: Mapping[str, Any]) -> Iterator[str]:

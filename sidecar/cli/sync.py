@@ -10,11 +10,14 @@ import click
 
 from sidecar.cli.exits import Exit, print_json, say, verb
 from sidecar.cli.options import connect, several_agents, shared_options
-from sidecar.cli.terminal import printable
-from sidecar.cli.words import counted, notice_line
+from sidecar.cli.progress import waiting
+from sidecar.wording.terminal import printable
+from sidecar.wording.words import counted, notice_line
 
 #: A first build over many notes with vectors takes minutes; an hour means that nothing moves any more.
 WAIT_S = 3600.0
+#: Notices that an agent does not have what was asked for, by its configuration.
+_OFF = ("sessions_off", "no_builtin_index")
 
 
 @click.command()
@@ -40,7 +43,8 @@ def sync(
     chosen = agents or [str(agent["id"]) for agent in client.agents()]
     replies: dict[str, dict[str, Any]] = {}
     for agent in chosen:
-        replies[agent] = client.sync(agent, force=force, embed=True, wait=wait)
+        with waiting(client, agent, "syncing"):
+            replies[agent] = client.sync(agent, force=force, embed=True, wait=wait)
         if not as_json:
             show(agent, replies[agent])
     if as_json:
@@ -49,9 +53,14 @@ def sync(
 
 
 def outcome(replies: Mapping[str, Mapping[str, Any]], wanted: str) -> Exit:
-    """How it went for all agents: `wanted` is what a reply holds when it went well."""
-    failed = any(reply.get("notices") and not reply.get(wanted) for reply in replies.values())
-    return Exit.UNAVAILABLE if failed else Exit.OK
+    """How it went for all agents: `wanted` is what a reply holds when it went well.
+
+    What is switched off has not failed; it is only then one when nothing else was asked for.
+    """
+    refusals = [reply["notices"] for reply in replies.values() if reply.get("notices") and not reply.get(wanted)]
+    if any(notice.get("code") not in _OFF for notices in refusals for notice in notices):
+        return Exit.UNAVAILABLE
+    return Exit.FAILURE if refusals and len(refusals) == len(replies) else Exit.OK
 
 
 def show(agent: str, reply: Mapping[str, Any]) -> None:

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from sidecar.cli import words
-from sidecar.cli.search import heading, passage
-from sidecar.cli.terminal import Style, printable
+from sidecar.cli.answer import heading, highlighted, passage
 from sidecar.client import Client, ClientError, DeadlineError
+from sidecar.wording import words
+from sidecar.wording.terminal import Style, printable
 
 if TYPE_CHECKING:
     from sidecar.config import AgentSettings, Settings
@@ -117,7 +117,7 @@ def _answer(settings: Settings, agent: str, question: str) -> Iterator[str]:
     results = reply.get("results") or []
     for result in results:
         yield f"  {heading(result, str(reply.get('backend')), style)}"
-        yield from (f"      {style.highlight(line, question)}" for line in passage(result))
+        yield from (f"      {line}" for line in highlighted(passage(result), question, style))
     if not results:
         yield f"  {words.outcome(reply)}"
     yield from (f"  {words.notice_line(notice)}" for notice in reply.get("notices") or [])

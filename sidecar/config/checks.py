@@ -11,6 +11,7 @@ from sidecar.config import scope_checks
 from sidecar.config.agents import Resolved
 from sidecar.config.documents import Tree
 from sidecar.config.json5 import KeyPath
+from sidecar.config.loopback import address
 from sidecar.config.schema import Memory, Sidecar
 from sidecar.config.sections import Reader
 from sidecar.config.settings import AgentSettings
@@ -28,6 +29,7 @@ def run(reader: Reader, memory: Memory, sidecar: Sidecar, resolved: Resolved) ->
     _limits(reader, memory)
     _default_results(reader, resolved, memory)
     _redaction(reader, sidecar)
+    _metrics(reader, sidecar)
     scope_checks.run(reader, memory.qmd.scope.policy(), resolved.agents)
     _one_store_each(reader, resolved)
     _stores_outside_workspaces(reader, resolved)
@@ -93,6 +95,15 @@ def _redaction(reader: Reader, sidecar: Sidecar) -> None:
                 # Never the pattern: it may itself be a secret.
                 hint = "use RE2 syntax: no look-around, no back-references"
                 reader.error(("sidecar", "redact", key, index), "bad_pattern", f"not usable: {error.reason}", hint)
+
+
+def _metrics(reader: Reader, sidecar: Sidecar) -> None:
+    listen = sidecar.metrics.listen
+    if listen is not None and address(listen) is None:
+        message = (
+            "metrics have no wall around them, so they are listened for on this machine alone, at a port up to 65535"
+        )
+        reader.error(("sidecar", "metrics", "listen"), "not_loopback", message, 'write "127.0.0.1:9464"')
 
 
 def _one_store_each(reader: Reader, resolved: Resolved) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel
 
+from sidecar.config.checks import search_key
 from sidecar.config.errors import Finding, Severity
 from sidecar.config.json5 import KeyPath
 from sidecar.config.loader import inspect
+from sidecar.config.roots import configured_paths
 from sidecar.config.settings import AgentSettings, Settings
 
 STARS: Final = "***"
@@ -30,7 +33,7 @@ def check(
 ) -> tuple[Finding, ...]:
     """Everything that is wrong or odd, errors first. Never raises for a bad configuration."""
     settings, findings = inspect(config, environ=environ, state_dir=state_dir, socket=socket)
-    missing = tuple(_missing_workspaces(settings)) if settings is not None else ()
+    missing = (*_missing_workspaces(settings), *_missing_paths(settings)) if settings is not None else ()
     return tuple(sorted((*findings, *missing), key=lambda finding: finding.severity))
 
 
@@ -43,6 +46,25 @@ def _missing_workspaces(settings: Settings) -> Iterator[Finding]:
             message = f"the workspace of agent {agent.id} does not exist: {agent.workspace}"
             hint = "create it, or correct the path"
             yield settings.origins.tree.finding(at, "workspace_missing", message, hint, severity=Severity.WARNING)
+
+
+def _missing_paths(settings: Settings) -> Iterator[Finding]:
+    """A folder of which nothing can be found, each once; what lies in a workspace that is missing is told with that."""
+    seen: set[Path] = set()
+    for agent in settings.agents.values():
+        for at, path in zip(_path_keys(settings, agent), configured_paths(settings, agent), strict=False):
+            lost_with_all = path.is_relative_to(agent.workspace) and not agent.workspace.is_dir()
+            if path not in seen and not lost_with_all and not path.exists():
+                seen.add(path)
+                message, hint = f"nothing is at {path}", "create it, or correct the path"
+                yield settings.origins.tree.finding(at, "path_missing", message, hint, severity=Severity.WARNING)
+
+
+def _path_keys(settings: Settings, agent: AgentSettings) -> Iterator[KeyPath]:
+    """The key of each of `configured_paths`. Extra paths are merged of several lists: the strongest stands for all."""
+    yield from (("memory", "qmd", "paths", index, "path") for index in range(len(settings.memory.qmd.paths)))
+    places = settings.origins.written.get(("agents", agent.id, "memorySearch"), ())
+    yield from repeat(search_key(settings.origins.tree, places, ("extraPaths",)))
 
 
 def show(settings: Settings, *, origin: bool = False) -> dict[str, Any]:

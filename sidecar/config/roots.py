@@ -167,6 +167,11 @@ def _wanted(settings: Settings, agent: AgentSettings) -> Iterable[_Wanted]:
         yield _Wanted(_absolute(extra.path, settings, agent), extra.pattern, None, media, extra.trusted)
 
 
+def configured_paths(settings: Settings, agent: AgentSettings) -> list[Path]:
+    """Where the configured paths of an agent lead: those of `memory.qmd.paths`, then its `extraPaths`."""
+    return [wanted.path for wanted in _wanted(settings, agent)]
+
+
 def _absolute(text: str, settings: Settings, agent: AgentSettings) -> Path:
     return expand(text, settings.variables, base=agent.workspace)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
-from sidecar.config.durations import seconds, size_bytes
+from sidecar.durations import seconds, size_bytes
 
 
 class Strict(BaseModel):

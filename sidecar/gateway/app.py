@@ -16,29 +16,30 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sidecar.gateway.errors import Code, GatewayError, envelope, fresh_request_id
 from sidecar.gateway.places import Places
+from sidecar.gateway.request_line import UNLOGGED, tell
 from sidecar.gateway.routes import routes
 from sidecar.gateway.view import DaemonView
+from sidecar.metrics.counts import Counts
 
 log = logging.getLogger(__name__)
 
-MAX_IN_FLIGHT = 64
 _REQUEST_ID = re.compile(r"[\x21-\x7e]{1,128}")
-#: Asked every few seconds by supervisors; a line for each would drown the log.
-UNLOGGED = frozenset({"/livez", "/readyz"})
 
 
 def application(daemon: DaemonView) -> ASGIApp:
     """The gateway as one ASGI application."""
     handlers = {GatewayError: _refused, HTTPException: _no_route}
-    return Front(ExceptionMiddleware(Router(routes(daemon), redirect_slashes=False), handlers=handlers))
+    inner = ExceptionMiddleware(Router(routes(daemon), redirect_slashes=False), handlers=handlers)
+    return Front(inner, places=daemon.places, counts=daemon.counts)
 
 
 class Front:
-    """Gives every request an id, and writes one line when it is over."""
+    """Gives every request an id, counts it, and writes one line when it is over."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, places: Places, counts: Counts) -> None:
         self._app = app
-        self._places = Places(MAX_IN_FLIGHT)
+        self._places = places
+        self._counts = counts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -55,6 +56,7 @@ class Front:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                self._counts.answered(_route(scope), status, time.perf_counter() - started)
                 message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
             await send(message)
 
@@ -74,10 +76,12 @@ class Front:
 def _log_request(scope: Scope, request_id: str, status: int, took_s: float) -> None:
     if scope["path"] in UNLOGGED:
         return
-    # The route and not the path: a path is the caller's text.
-    route = getattr(scope.get("route"), "path", "unknown")
-    fields = {"route": route, "status": status, "ms": round(took_s * 1000, 2), "requestId": request_id}
-    log.info("request", extra={"fields": {**fields, **scope["state"]["fields"]}})
+    tell(log, _route(scope), status, took_s, {"requestId": request_id, **scope["state"]["fields"]})
+
+
+def _route(scope: Scope) -> str:
+    """The route and not the path: a path is the caller's text."""
+    return getattr(scope.get("route"), "path", "unknown")
 
 
 def _request_id(scope: Scope) -> str:
@@ -91,6 +95,7 @@ def _request_id(scope: Scope) -> str:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, GatewayError)
+    request.state.fields["code"] = error.code.label
     return envelope(error, request.state.request_id)
 
 

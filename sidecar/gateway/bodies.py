@@ -21,6 +21,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 from starlette.requests import Request
 
+from sidecar.doctor.catalogue import TITLES, CheckId
 from sidecar.gateway.errors import Code, GatewayError
 
 #: The greatest whole number that every reader of JSON holds exactly.
@@ -259,6 +260,26 @@ class PurgeBody(Body):
         return self
 
 
+class DoctorBody(Body):
+    """Have the daemon examine itself."""
+
+    only: Annotated[list[CheckId], Field(max_length=100)] | None = None
+    """The checks to run, all when left out."""
+    skip: Annotated[list[CheckId], Field(max_length=100)] = []
+    """Checks to leave out."""
+    deep: bool = False
+    """Also ask the embedding providers, over the network."""
+    fix: bool = False
+    """Mend what is safe to mend: modes of our files, stale sockets and pointers, orphans."""
+    shell_path: Annotated[str, Field(max_length=100_000)] | None = None
+    """The PATH of whoever asks, to say of a qmd that is not on the daemon's own where it is."""
+
+    @property
+    def chosen(self) -> frozenset[CheckId]:
+        """The checks to run."""
+        return frozenset(TITLES if self.only is None else self.only) - {*self.skip}
+
+
 AnyBody = TypeVar("AnyBody", bound=Body)
 
 
@@ -293,6 +314,16 @@ def flag(request: Request, name: str) -> bool:
         case "false":
             return False
     raise GatewayError(Code.INVALID_REQUEST, f"{name}: must be true or false", hint=f"ask with ?{name}=true")
+
+
+def whole(request: Request, name: str) -> int | None:
+    """A whole number in the query of a URL; None where there is none. Raises `GatewayError` for anything else."""
+    value = request.query_params.get(name)
+    if value is None:
+        return None
+    if value.isascii() and value.isdigit() and len(value) <= 16 and int(value) <= MAX_WHOLE:
+        return int(value)
+    raise GatewayError(Code.INVALID_REQUEST, f"{name}: must be a whole number", hint=f"ask with ?{name}=0")
 
 
 def _findings(error: ValidationError) -> list[dict[str, str]]:

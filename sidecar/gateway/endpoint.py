@@ -11,6 +11,7 @@ from pathlib import Path
 from starlette.types import ASGIApp
 
 from sidecar.gateway.listener import Listener, listen
+from sidecar.gateway.peer import allowed_uids, protocol_for
 from sidecar.gateway.server import Server, server
 
 log = logging.getLogger(__name__)
@@ -45,7 +46,7 @@ class Endpoint:
         self._serve(self._listener)
 
     def _serve(self, listener: Listener) -> None:
-        running = server(self._app, extra_uids=self._extra_uids)
+        running = server(self._app, protocol_for(allowed_uids(self._extra_uids)))
         task = asyncio.create_task(running.serve(sockets=[listener.sock]))
         self._servers[task] = running
         task.add_done_callback(lambda done: self._servers.pop(done, None))

@@ -96,14 +96,15 @@ def _clear_stale(path: Path) -> None:
             f"{path} exists and is not a socket of ours",
             hint="move it away, or choose another path",
         )
-    if _answers(path):
+    if answers(path):
         raise StartupError(
             "already_running", f"another daemon answers on {path}", hint="stop it with: qmd-sidecar stop"
         )
     path.unlink()
 
 
-def _answers(path: Path) -> bool:
+def answers(path: Path) -> bool:
+    """Whether somebody listens at a socket, as far as can be told."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(PROBE_TIMEOUT_S)
         try:

@@ -12,10 +12,10 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
 import sidecar
-from sidecar.gateway.bodies import Body
+from sidecar.gateway.bodies import MAX_WHOLE, Body
 from sidecar.gateway.errors import Code
 from sidecar.gateway.replies.errors import Refusal
-from sidecar.gateway.routes import OPERATIONS, Operation
+from sidecar.gateway.routes import JSON, OPERATIONS, Operation
 
 Json: TypeAlias = dict[str, Any]
 Direction: TypeAlias = Literal["validation", "serialization"]
@@ -98,6 +98,9 @@ def _parameters(operation: Operation) -> Iterator[Json]:
         }
     for name, meaning in operation.flags.items():
         yield {"name": name, "in": "query", "description": meaning, "schema": {"type": "boolean", "default": False}}
+    for name, meaning in operation.numbers.items():
+        number = {"type": "integer", "minimum": 0, "maximum": MAX_WHOLE}
+        yield {"name": name, "in": "query", "description": meaning, "schema": number}
     yield {
         "name": REQUEST_ID,
         "in": "header",
@@ -107,7 +110,7 @@ def _parameters(operation: Operation) -> Iterator[Json]:
 
 
 def _request_body(body: type[Body], shapes: dict[Key, Json]) -> Json:
-    content = {"application/json": {"schema": shapes[str(body), "validation"]}}
+    content = {JSON: {"schema": shapes[str(body), "validation"]}}
     return {"required": not _may_be_empty(body), "content": content}
 
 
@@ -122,10 +125,13 @@ def _may_be_empty(body: type[Body]) -> bool:
 
 def _responses(operation: Operation, shapes: dict[Key, Json]) -> Iterator[tuple[str, Json]]:
     for status in sorted({*operation.statuses, *(code.status for code in operation.refusals)}):
-        answer = [shapes[str(operation.reply), "serialization"]] if status in operation.statuses else []
+        content: dict[str, list[Json]] = {}
+        if status in operation.statuses:
+            content.setdefault(operation.media, []).append(shapes[str(operation.reply), "serialization"])
         codes = tuple(code for code in operation.refusals if code.status == status)
-        refusal = [_refusal(shapes[str(Refusal), "serialization"], codes)] if codes else []
-        yield str(status), _response(status, codes, [*answer, *refusal])
+        if codes:
+            content.setdefault(JSON, []).append(_refusal(shapes[str(Refusal), "serialization"], codes))
+        yield str(status), _response(status, codes, content)
 
 
 def _refusal(schema: Json, codes: tuple[Code, ...]) -> Json:
@@ -133,13 +139,17 @@ def _refusal(schema: Json, codes: tuple[Code, ...]) -> Json:
     return {"allOf": [schema, {"properties": {"error": {"properties": {"code": {"enum": labels}}}}}]}
 
 
-def _response(status: int, codes: tuple[Code, ...], schemas: list[Json]) -> Json:
+def _response(status: int, codes: tuple[Code, ...], content: dict[str, list[Json]]) -> Json:
     told = [f"`{code.label}`: {code.meaning}" for code in codes] or [HTTPStatus(status).phrase]
     return {
         "description": " ".join(told),
         "headers": dict(_headers(status)),
-        "content": {"application/json": {"schema": schemas[0] if len(schemas) == 1 else {"anyOf": schemas}}},
+        "content": {media: {"schema": _either(schemas)} for media, schemas in content.items()},
     }
+
+
+def _either(schemas: list[Json]) -> Json:
+    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
 
 def _headers(status: int) -> Iterator[tuple[str, Json]]:

@@ -44,10 +44,30 @@ def allowed_uids(extra: Collection[int]) -> frozenset[int]:
     return frozenset({os.getuid(), 0, *extra})
 
 
+class Patient(H11Protocol):
+    """HTTP/1.1 with a bound on how long it waits for a first request."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait."""
+        super().connection_made(transport)
+        self.loop.call_later(HEADERS_TIMEOUT_S, self._close_silent, transport)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP in the envelope of every refusal; behind an answer there is only the end."""
+        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+            self.transport.write(b"".join(self.conn.send(event) or b"" for event in _refusal()))
+        self.transport.close()
+
+    def _close_silent(self, transport: asyncio.Transport) -> None:
+        """End a connection that has not made one whole request: it only holds a descriptor."""
+        if getattr(self, "cycle", None) is None:
+            transport.close()
+
+
 def protocol_for(allowed: frozenset[int]) -> type[H11Protocol]:
     """An HTTP/1.1 protocol that hangs up on anybody whose uid is not in `allowed`."""
 
-    class PeerChecked(H11Protocol):
+    class PeerChecked(Patient):
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             sock: Any = transport.get_extra_info("socket")
             uid = peer_uid(sock)
@@ -56,18 +76,6 @@ def protocol_for(allowed: frozenset[int]) -> type[H11Protocol]:
                 transport.abort()
                 return
             super().connection_made(transport)
-            self.loop.call_later(HEADERS_TIMEOUT_S, self._close_silent, transport)
-
-        def send_400_response(self, msg: str) -> None:
-            """Refuse what is no HTTP in the envelope of every refusal; behind an answer there is only the end."""
-            if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
-                self.transport.write(b"".join(self.conn.send(event) or b"" for event in _refusal()))
-            self.transport.close()
-
-        def _close_silent(self, transport: asyncio.Transport) -> None:
-            """End a connection that has not made one whole request: it only holds a descriptor."""
-            if getattr(self, "cycle", None) is None:
-                transport.close()
 
     return PeerChecked
 

@@ -13,10 +13,14 @@ from starlette.routing import Route
 
 from sidecar.gateway import bodies, replies
 from sidecar.gateway.errors import Code
-from sidecar.gateway.handlers import agents, flush, memory, scope, service, sessions
+from sidecar.gateway.handlers import agents, doctor, flush, memory, observing, scope, service, sessions
+from sidecar.gateway.streaming import LINES
 from sidecar.gateway.view import DaemonView
 
 Handler: TypeAlias = Callable[[DaemonView, Request], Awaitable[Response]]
+
+
+JSON = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,8 @@ class Operation:
 
     `statuses` are those with which the reply leaves. `errors` are the refusals of this route alone: what can be wrong
     with any body, agent or flag is known from there being one (`refusals`). `flags` are what the query of the URL can
-    switch on, by name, with what each does.
+    switch on, by name, with what each does, and `numbers` the whole numbers that it can hold. `media` is the type of
+    the reply, whose shape is that of each line where the type is one of lines.
     """
 
     method: str
@@ -36,6 +41,8 @@ class Operation:
     statuses: tuple[int, ...] = (200,)
     errors: tuple[Code, ...] = ()
     flags: Mapping[str, str] = field(default_factory=dict)
+    numbers: Mapping[str, str] = field(default_factory=dict)
+    media: str = JSON
 
     @property
     def names_agent(self) -> bool:
@@ -49,7 +56,7 @@ class Operation:
         if self.names_agent:
             # An id with a slash in it makes another path.
             found |= {Code.UNKNOWN_AGENT, Code.NOT_FOUND}
-        if self.flags:
+        if self.flags or self.numbers:
             found |= {Code.INVALID_REQUEST}
         if self.body:
             found |= {Code.INVALID_JSON, Code.INVALID_REQUEST, Code.REQUEST_TIMEOUT, Code.BODY_TOO_LARGE}
@@ -58,15 +65,29 @@ class Operation:
 
 DEEP = {"deep": "Also have each embedding provider embed something, for up to ten seconds."}
 ADMITTED = (Code.OVERLOADED,)
+ONCE = {"once": "End behind the events that are kept, the last 512."}
+AFTER = {"after": "Begin behind the event of that id, as far as events are kept; else with the next one."}
 ON_DISK = (*ADMITTED, Code.TIMEOUT)
 READING = (*ON_DISK, Code.PATH_NOT_ALLOWED, Code.UNREADABLE)
 
 OPERATIONS = (
     Operation("GET", "/livez", service.livez, replies.Alive),
     Operation("GET", "/readyz", service.readyz, replies.Readiness, statuses=(200, 503)),
+    Operation("GET", "/metrics", observing.metrics, str, media="text/plain"),
     Operation("GET", "/v1/openapi.json", service.openapi, dict[str, Any]),
     Operation("GET", "/v1/info", service.info, replies.Info),
     Operation("GET", "/v1/status", service.status, replies.DaemonStatus, flags=DEEP),
+    Operation(
+        "GET",
+        "/v1/events",
+        observing.events,
+        replies.Event,
+        errors=ADMITTED,
+        flags=ONCE,
+        numbers=AFTER,
+        media=LINES,
+    ),
+    Operation("POST", "/v1/doctor", doctor.doctor, replies.DoctorReply, bodies.DoctorBody, errors=ADMITTED),
     Operation("POST", "/v1/reload", service.reload, replies.ReloadReply, errors=(Code.CONFIGURATION, Code.TIMEOUT)),
     Operation("POST", "/v1/shutdown", service.shutdown, replies.Stopping, statuses=(202,)),
     Operation("GET", "/v1/agents", agents.agents, replies.AgentList),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 import uvicorn
 from starlette.types import ASGIApp
-
-from sidecar.gateway.peer import allowed_uids, protocol_for
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 DRAIN_TIMEOUT_S = 5
 
@@ -22,11 +21,12 @@ class Server(uvicorn.Server):
         yield
 
 
-def server(app: ASGIApp, *, extra_uids: Collection[int] = ()) -> Server:
-    """A server for `app` that hangs up on strangers."""
+def server(app: ASGIApp, protocol: type[H11Protocol], *, most: int | None = None) -> Server:
+    """A server for `app` that speaks `protocol`, with `most` connections at once where that is bounded."""
     config = uvicorn.Config(
         app,
-        http=protocol_for(allowed_uids(extra_uids)),
+        http=protocol,
+        limit_concurrency=most,
         ws="none",
         lifespan="off",
         loop="none",

@@ -11,7 +11,7 @@ import apsw
 
 from backends.base import BackendError, Failure, disk_full
 from backends.builtin.forgetting import Holdings, holdings
-from backends.files import is_full_disk
+from backends.full_disk import is_full_disk
 from exporter import ExportJob, bury, compile_pattern
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import date, datetime, time
 from pathlib import Path
+from time import time as unix_time
 from typing import Any
 
 from backends.base import Notice
@@ -40,16 +42,25 @@ _EMPTY = Notice(
 class Exports:
     """One agent's conversations as files: made before every sync, and when somebody asks.
 
-    `worker` runs a job. `notices` is what the last run that was no trial has to complain of.
+    `worker` runs a job. `notices` is what the last run that was no trial has to complain of, `redacted` counts what
+    all of them made unreadable, by kind; a conversation that is exported anew counts anew. `good_at` is when the last
+    one ended without a failure (Unix seconds).
     """
 
     def __init__(
-        self, agent: AgentSettings, job: ExportJob, worker: Callable[[ExportJob], Awaitable[dict[str, Any]]]
+        self,
+        agent: AgentSettings,
+        job: ExportJob,
+        worker: Callable[[ExportJob], Awaitable[dict[str, Any]]],
+        wall: Callable[[], float] = unix_time,
     ) -> None:
         self._agent = agent
         self._job = job
         self._worker = worker
+        self._wall = wall
         self.notices: tuple[Notice, ...] = ()
+        self.redacted: Counter[str] = Counter()
+        self.good_at: float | None = None
 
     async def run(self, *, dry_run: bool = False, diff: bool = False, since: date | None = None) -> dict[str, Any]:
         """The fields of an `ExportReport`. `since` begins at midnight in the user's zone. Raises `BackendError`."""
@@ -61,6 +72,9 @@ class Exports:
         return report
 
     def _tell(self, report: Mapping[str, Any]) -> None:
+        self.redacted.update(report["redacted"])
+        if not report["failed"]:
+            self.good_at = self._wall()
         counts = {"agent": self._agent.id, **{key: report[key] for key in _LOGGED}}
         if report["written"] or report["removed"]:
             log.info("sessions exported", extra={"fields": counts})
@@ -85,8 +99,11 @@ def _complaint(code: str, failure: Mapping[str, Any], failed: int) -> Notice:
 
 def export_job(settings: Settings, agent: AgentSettings) -> ExportJob | None:
     """What to export for an agent; None when conversations are not part of its memory."""
-    if not sessions_enabled(settings, agent):
-        return None
+    return possible_job(settings, agent) if sessions_enabled(settings, agent) else None
+
+
+def possible_job(settings: Settings, agent: AgentSettings) -> ExportJob:
+    """What would be exported for an agent if conversations were part of its memory."""
     return ExportJob(
         transcripts=str(transcripts_dir(settings, agent)),
         export_folder=str(sessions_dir(settings, agent)),

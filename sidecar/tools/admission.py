@@ -22,7 +22,7 @@ def admit(agent: Agent, session_key: str | None, parent_session_key: str | None,
     """Whether a session may see an agent's memory.
 
     To be asked before anything else of the agent is looked at, so that a denial neither tells nor takes more where
-    there is more. A denial is logged, since it tells an operator why a chat gets nothing; `Denials` says how often. So
+    there is more. A denial is logged, since it tells an operator why a chat gets nothing; the log says how often. So
     is the operator, whom no rule can keep out, and whoever works for the operator.
     """
     decision = decide(agent.policy, agent_id=agent.id, session_key=session_key, parent_session_key=parent_session_key)
@@ -58,12 +58,10 @@ async def conversations_for(agent: Agent, request: _Claims, decision: Decision) 
 
 
 def _warn(agent: Agent, decision: Decision, door: str) -> None:
+    agent.denials[decision.kind] += 1
     channel = decision.channel and decision.channel[:_MOST_CHANNEL_CHARS]
-    repeats = agent.denials.count((door, channel, decision.chat_type, decision.rule))
-    if repeats is None:
-        return
     fields: dict[str, Any] = {"agent": agent.id, "door": door, "channel": channel, "chatType": decision.chat_type}
-    fields |= {"kind": decision.kind, "rule": decision.rule, **({"repeats": repeats} if repeats else {})}
+    fields |= {"kind": decision.kind, "rule": decision.rule}
     log.warning("denied by scope", extra={"fields": fields})
 
 

@@ -23,8 +23,9 @@ def reply(
 
     `notices` come before the engine's own. `provider` is what the agent's questions are to be embedded by.
     """
-    results = within(memory.qmd.limits.max_injected_chars, [_result(hit, cite=cite) for hit in answer.hits])
-    told = (*notices, *answer.notices, *_clipped(len(answer.hits), len(results)), *_untrusted(answer.hits, results))
+    found = [_result(hit, cite=cite) for hit in answer.hits]
+    results = within(memory.qmd.limits.max_injected_chars, found)
+    told = (*notices, *answer.notices, *_clipped(found, len(results)), *_untrusted(answer.hits, results))
     return {
         "results": results,
         "outcome": Outcome.of(answer),
@@ -57,9 +58,10 @@ def _debug(answer: Answer, provider: str | None) -> dict[str, Any]:
     return {"debug": {"embeddingBootstrap": bootstrap_json(provider, why.code, why.message)}}
 
 
-def _clipped(found: int, kept: int) -> Iterator[Notice]:
-    if left_out := found - kept:
-        message = f"{left_out} of {found} results did not fit the character limit"
+def _clipped(found: Sequence[dict[str, Any]], kept: int) -> Iterator[Notice]:
+    if left_out := found[kept:]:
+        chars = sum(len(result["snippet"]) for result in left_out)
+        message = f"{len(left_out)} of {len(found)} results, {chars:,} characters, did not fit the character limit"
         yield Notice("clipped", message, "raise limits.maxInjectedChars")
 
 

@@ -6,6 +6,7 @@ Questions have threads of their own, so that a search never waits for a sync; in
 from __future__ import annotations
 
 import base64
+import logging
 import os
 import sys
 import threading
@@ -22,10 +23,13 @@ from backends.builtin import EmbeddingSpec, Estimate, IndexJob, Report, estimate
 from backends.builtin.heartbeat import HEARTBEAT_S
 from backends.embedding import Embedder, EmbeddingIdentity, EmbeddingUnavailableError, Vectors
 from exporter import ExportJob, export_sessions
+from sidecar.logs.relay import log_to_parent
 from sidecar.sessions.burying import BuryJob, buried
 from sidecar.sessions.scanning import ScanJob, scan
 from sidecar.worker.models import Models
 from sidecar.worker.turns import Turn
+
+log = logging.getLogger(__name__)
 
 NICENESS = 5
 #: A query's embedding shares the interpreter with indexing; the default of 5 ms would be felt in every search.
@@ -156,11 +160,11 @@ def _answer(message: dict[str, Any], replies: Replies) -> None:
         replies.send(id=request_id, error=_told(error))
     except BrokenPipeError:
         os._exit(0)
-    except Exception as error:  # noqa: BLE001 - the daemon decides what a failed job means
+    except Exception as error:
         # The class and not the text: an exception may quote what it read.
         where = f"{type(error).__name__} in the worker"
         replies.send(id=request_id, error=_told(BackendError(Failure.EXITED, where)))
-        sys.excepthook(type(error), error, error.__traceback__)
+        log.exception("worker failed", extra={"fields": {"op": message["op"]}})
     else:
         replies.send(id=request_id, result=result)
 
@@ -174,6 +178,7 @@ def main() -> None:
     replies = Replies(os.fdopen(os.dup(1), "wb"))
     # Whatever a library prints must not end up between two replies.
     os.dup2(2, 1)
+    log_to_parent()
     os.nice(NICENESS)
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     serve(sys.stdin.buffer, replies)

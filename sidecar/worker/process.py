@@ -18,7 +18,9 @@ import psutil
 
 from backends.base import BackendError, Failure, SyncReport
 from backends.builtin import EmbeddingIdentity, EmbeddingSpec, Estimate, IndexJob, QueryVector, Report
+from backends.lives import LIVES, End
 from exporter import ExportJob
+from sidecar.logs.relay import retell
 from sidecar.sessions.burying import BuryJob
 from sidecar.sessions.scanning import ScanJob
 
@@ -29,6 +31,8 @@ SILENCE_S = 120.0
 STOP_TIMEOUT_S = 2.0
 LONGEST_PAUSE_S = 60.0
 MAX_LINE_BYTES = 16 * 2**20
+#: What the worker is called among the children.
+VERB = "worker"
 
 
 def _unheard(progress: dict[str, Any]) -> None:
@@ -152,6 +156,7 @@ class Worker:
             start_new_session=True,
             limit=MAX_LINE_BYTES,
         )
+        LIVES.begin(VERB)
         # Held until the first reply: a worker that dies at once is not respawned in a loop.
         self._pause_s = min(LONGEST_PAUSE_S, self._pause_s * 2 or 1.0)
         self._readers = [asyncio.create_task(self._read_replies(child)), asyncio.create_task(self._read_stderr(child))]
@@ -164,6 +169,7 @@ class Worker:
             while line := await child.stdout.readline():
                 self._deliver(orjson.loads(line))
         code = await child.wait()
+        LIVES.end(VERB, End.of(code))
         if self._child is child:
             self._child = None
             self._lost(code)
@@ -195,7 +201,7 @@ class Worker:
         assert child.stderr is not None
         with contextlib.suppress(ValueError, ConnectionError):
             while line := await child.stderr.readline():
-                log.debug("worker: %s", line.decode("utf-8", errors="replace").rstrip())
+                retell(line)
 
     async def tend(self) -> None:
         """Retire an idle or overgrown worker. Called from time to time."""

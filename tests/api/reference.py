@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from sidecar.gateway.errors import Code
 from sidecar.gateway.openapi import document
+from sidecar.gateway.routes import JSON
 from tests.running import REPOSITORY
 
 Json: TypeAlias = dict[str, Any]
@@ -55,13 +56,22 @@ def _operations(described: Json) -> Iterator[str]:
 
 def _operation(operation: Json) -> Iterator[str]:
     yield " ".join([operation["summary"], *operation.get("description", "").split("\n")]).strip()
-    rows = [f"Flag `{row['name']}`: {row['description']}" for row in operation["parameters"] if row["in"] == "query"]
+    asked = [row for row in operation["parameters"] if row["in"] == "query"]
+    rows = [f"{_kind(row['schema'])} `{row['name']}`: {row['description']}" for row in asked]
     if body := operation.get("requestBody"):
         rows.append(f"Body: {word(_content(body))}{'' if body['required'] else ', or none'}.")
     responses = operation["responses"]
-    answers = {status: _answer(_content(response)) for status, response in responses.items()}
-    rows += [f"{status}: {answer}." for status, answer in answers.items() if answer]
+    answers = {status: (_answer(_content(row)), next(iter(row["content"]))) for status, row in responses.items()}
+    rows += [f"{status}: {answer}{_as(media)}." for status, (answer, media) in answers.items() if answer]
     yield "\n".join(f"- {row}" for row in [*rows, *_refusals(operation)])
+
+
+def _kind(schema: Json) -> str:
+    return "Flag" if schema["type"] == "boolean" else "Number"
+
+
+def _as(media: str) -> str:
+    return "" if media == JSON else f", as `{media}`"
 
 
 def _refusals(operation: Json) -> Iterator[str]:
@@ -73,8 +83,8 @@ def _refusals(operation: Json) -> Iterator[str]:
 
 
 def _content(holder: Json) -> Json:
-    schema: Json = holder["content"]["application/json"]["schema"]
-    return schema
+    """The schema of a body or a reply: the first, and where there are two the other one is of refusals."""
+    return next(media["schema"] for media in holder["content"].values())
 
 
 def _alternatives(schema: Json) -> list[Json]:

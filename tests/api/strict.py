@@ -37,5 +37,5 @@ def _validator(method: str, template: str, status: str) -> jsonschema_rs.Validat
     strict = strict_document()
     responses = strict["paths"][template][method]["responses"]
     rows = [row for documented, row in responses.items() if documented.startswith(status)]
-    schemas = [row["content"]["application/json"]["schema"] for row in rows]
+    schemas = [media["schema"] for row in rows for media in row["content"].values()]
     return jsonschema_rs.validator_for({"anyOf": schemas or [False], "components": strict["components"]})

@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from sidecar.gateway.app import MAX_IN_FLIGHT, Front
+from sidecar.gateway.app import Front
 from sidecar.gateway.asked import MAX_BODY_BYTES
 from sidecar.gateway.errors import Code, GatewayError, disk_deadline, envelope
+from sidecar.gateway.places import MAX_IN_FLIGHT, Places
 from sidecar.gateway.routes import OPERATIONS, Operation
+from sidecar.metrics.counts import Counts
 from tests.api.stage import AGENT, stage
 from tests.api.strict import undocumented
 from tests.running import Running
@@ -131,7 +133,8 @@ def test_a_handler_that_crashes() -> None:
         sent.append(message)
 
     scope: Scope = {"type": "http", "method": "POST", "path": SEARCH, "headers": []}
-    asyncio.run(Front(crashing)(scope, received, keep))
+    front = Front(crashing, places=Places(1), counts=Counts())
+    asyncio.run(front(scope, received, keep))
     start, body = sent
     headers = {name.decode(): value.decode() for name, value in start["headers"]}
     check((start["status"], headers, json.loads(body["body"])), Code.INTERNAL)

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -105,7 +106,7 @@ def question(timeout_s: float = 5.0) -> Query:
     )
 
 
-def pair(act: Act, **options: bool) -> tuple[Failover, Engine, Engine]:
+def pair(act: Act, **options: Any) -> tuple[Failover, Engine, Engine]:
     """A first engine that behaves as told, and a second that always answers."""
     first, second = Engine("qmd", act), Engine("builtin", answering("builtin"))
     return Failover(first, second, **options), first, second
@@ -224,6 +225,22 @@ def test_a_recovered_engine_is_used_again_without_a_restart() -> None:
         await both.close()
 
     asyncio.run(scenario())
+
+
+def test_a_switch_is_told_when_it_happens_and_when_it_is_over() -> None:
+    """With the reason, and once."""
+
+    async def scenario() -> list[str | None]:
+        told: list[str | None] = []
+        both, first, _ = pair(failing(Failure.EXITED), on_switch=lambda why: told.append(why and why.reason))
+        await both.search(question())
+        await both.search(question())
+        first.act = answering("qmd")
+        await until(lambda: None in told)
+        await both.close()
+        return told
+
+    assert asyncio.run(scenario()) == [Failure.EXITED, None]
 
 
 def test_probes_that_fail_come_at_growing_pauses_and_name_the_newest_reason() -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import errno
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
-import apsw
 import pytest
 
-from backends.files import is_full_disk, write_atomically
+from backends.files import drop_half_written, write_atomically
 
 
 def test_a_file_is_replaced_in_one_step_and_private(tmp_path: Path) -> None:
@@ -29,18 +29,25 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["f"]
 
 
-@pytest.mark.parametrize(
-    ("error", "full"),
-    [
-        (OSError(errno.ENOSPC, "no space"), True),
-        (OSError(errno.EDQUOT, "quota"), True),
-        (OSError(errno.EACCES, "denied"), False),
-        (apsw.FullError(), True),
-        (apsw.CorruptError(), False),
-    ],
-)
-def test_a_full_disk_is_told_from_other_failures(error: Exception, full: bool) -> None:
-    """Also when it is only the reason behind another failure."""
-    behind = apsw.SQLError()
-    behind.__context__ = error
-    assert is_full_disk(error) is is_full_disk(behind) is full
+WRITE_AND_DIE = """
+import os, signal, sys
+from pathlib import Path
+from backends.files import drop_half_written, write_atomically
+os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)
+write_atomically(Path(sys.argv[1]), b"half")
+"""
+
+
+def test_what_a_killed_writer_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    """Hidden files of others, and links out of the folder, stay as they are."""
+    kept = tmp_path / "state" / "agents" / ".notes.half.md"
+    outside = tmp_path / "outside" / ".f.half"
+    for file in (kept, outside):
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"")
+    (kept.parent / "link").symlink_to(outside.parent)
+    subprocess.run([sys.executable, "-c", WRITE_AND_DIE, str(kept.with_name("f"))], check=False)
+    assert len([*kept.parent.iterdir()]) == 3
+    drop_half_written(tmp_path / "state")
+    assert {entry.name for entry in kept.parent.iterdir()} == {kept.name, "link"}
+    assert outside.exists()

@@ -10,6 +10,7 @@ parts:
   sessions    a search beside many conversations, of which its session sees one
   freshness   from an edit to the search that finds it
   redaction   megabytes a second without their secrets, and the text that takes longest
+  load        many clients at once, against bare Starlette
   triggers    a message against the phrases of the curated notes
   search      a hybrid search at several sizes, against vec0, numpy and FTS5
   leaving     what scope, limits and citations cost a search
@@ -40,6 +41,7 @@ from tests.bench import (
     growth,
     hosted,
     leaving,
+    load,
     memory,
     redaction,
     transcripts,
@@ -55,6 +57,7 @@ ALONE = {
     "unchanged": unchanged.run,
     "freshness": freshness.run,
     "leaving": leaving.run,
+    "load": load.run,
     "redaction": redaction.run,
     "triggers": triggers.run,
 }

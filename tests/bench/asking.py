@@ -26,10 +26,10 @@ COLLECTION = "memory-dir"
 class Session:
     """One connection to the daemon, kept open as a gateway would; by hand, so that the client is not what is timed."""
 
-    def __init__(self, daemon: Running) -> None:
+    def __init__(self, path: Path) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.settimeout(120)
-        self._socket.connect(str(daemon.client.path))
+        self._socket.connect(str(path))
 
     def __enter__(self) -> Session:
         return self
@@ -39,20 +39,21 @@ class Session:
 
     def search(self, question: str) -> dict[str, Any]:
         """One search with the default limits."""
-        body = json.dumps({"query": question, "sessionKey": "agent:main:main"}).encode()
-        head = f"POST /v1/agents/main/memory_search HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
-        self._socket.sendall(head.encode() + body)
-        return self._reply()
+        body = {"query": question, "sessionKey": "agent:main:main"}
+        reply: dict[str, Any] = json.loads(self.post("/v1/agents/main/memory_search", json.dumps(body).encode()))
+        return reply
 
-    def _reply(self) -> dict[str, Any]:
+    def post(self, route: str, body: bytes) -> bytes:
+        """The body of one reply, as it came."""
+        head = f"POST {route} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+        self._socket.sendall(head.encode() + body)
         received = bytearray()
         while (end := received.find(b"\r\n\r\n")) < 0:
             received += self._socket.recv(65536)
         length = int(re.search(rb"(?i)content-length: (\d+)", received[:end])[1])  # type: ignore[index]
         while len(received) < end + 4 + length:
             received += self._socket.recv(65536)
-        reply: dict[str, Any] = json.loads(received[end + 4 :])
-        return reply
+        return bytes(received[end + 4 :])
 
 
 class Direct:

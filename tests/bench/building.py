@@ -72,7 +72,7 @@ def throughput(notes: int = LONG_NOTES) -> Throughput:
 def arrival(notes: int = SMALL_NOTES) -> Arrival:
     """Sync small notes, and search all the while."""
     asked = corpus(notes)
-    with _daemon(asked) as daemon, Session(daemon) as session:
+    with _daemon(asked) as daemon, Session(daemon.client.path) as session:
         return _watched(daemon, session, asked)
 
 

@@ -32,7 +32,7 @@ def measure(*, notes: int = NOTES, few: int = FEW, many: int = MANY, questions: 
         counts = (few, many)
         daemons = [stack.enter_context(_remembering(Path(name) / str(count), written, count)) for count in counts]
         # Only then: a connection on which nothing is said is closed.
-        sessions = [stack.enter_context(Session(daemon)) for daemon in daemons]
+        sessions = [stack.enter_context(Session(daemon.client.path)) for daemon in daemons]
         for session in sessions:
             session.search(written.questions[0])
         names = (f"beside {count:,} conversations" for count in counts)

@@ -47,7 +47,7 @@ def place(notes: Corpus, workspace: Path) -> None:
 @contextmanager
 def warmed_up(daemon: Running, engine: str, question: str) -> Iterator[Callable[[str], dict[str, Any]]]:
     """How to ask a daemon, which has answered once with the engine that is meant."""
-    with Session(daemon) as session:
+    with Session(daemon.client.path) as session:
         answered = session.search(question)["backend"]
         assert answered == engine, answered
         yield session.search

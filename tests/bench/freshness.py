@@ -42,11 +42,11 @@ def measure(*, notes: int = NOTES, edits: int = EDITS) -> Fresh:
             daemon.client.timeout_s = 900
             daemon.sync("main")
             search = Timed("one search")
-            with Session(daemon) as session:
+            with Session(daemon.client.path) as session:
                 search.took_ms.extend(timed(partial(session.search, word)) for word in written.words)
             fresh = Fresh(Timed("edit to `pending`"), Timed("edit to found"), search)
             for number in range(edits):
-                with Session(daemon) as session:
+                with Session(daemon.client.path) as session:
                     _edit(session, folder / "main" / written.notes[number][0], f"quuxword{number}", fresh)
     return fresh
 

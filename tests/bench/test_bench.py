@@ -18,6 +18,7 @@ from tests.bench import (
     freshness,
     growth,
     leaving,
+    load,
     memory,
     redaction,
     transcripts,
@@ -29,8 +30,6 @@ from tests.bench.conversation import corpus
 from tests.bench.indexed import Indexed, indexed
 from tests.bench.peers import PRODUCT, VEC0, Product, tables, vectors_of
 from tests.bench.timing import Timed, Way, at_least, at_most, in_turn
-
-pytestmark = pytest.mark.alone
 
 SIZE = 200
 
@@ -118,6 +117,7 @@ def test_searches_beside_few_and_many_conversations_are_timed_in_turn() -> None:
     assert [len(way.took_ms) for way in times.values()] == [3, 3]
 
 
+@pytest.mark.alone
 def test_all_hits_leave_with_their_sources_where_that_is_measured() -> None:
     rows = leaving.guarded(leaving.answer_of(50))["results"]
     assert [row["path"] for row in rows] == [row["path"] for row in leaving.bare(leaving.answer_of(50))]
@@ -127,6 +127,16 @@ def test_all_hits_leave_with_their_sources_where_that_is_measured() -> None:
     assert left.ratio > 1
 
 
+def test_every_way_is_asked_by_every_number_of_clients(capsys: pytest.CaptureFixture[str]) -> None:
+    found = load.measure((1, 2), block_s=0.05)
+    assert {name for ways in found.values() for name in ways} == {load.NOTHING, load.SEARCH, load.GET, load.BARE}
+    assert all(way.rate > 0 for ways in found.values() for way in ways.values())
+    assert 0 < found[1][load.SEARCH].inside.p50 < found[1][load.SEARCH].times.p50
+    load.report(found)
+    assert "the gateway adds" in capsys.readouterr().out
+
+
+@pytest.mark.alone
 def test_redaction_is_told_in_bytes_and_with_the_text_that_takes_longest(capsys: pytest.CaptureFixture[str]) -> None:
     found = redaction.measure(size=20_000, hostile_size=2_000)
     assert found.clean > found.slow[0][0] > 0

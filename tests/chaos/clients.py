@@ -1,4 +1,4 @@
-"""Clients that search without a break for as long as they are told, and write down what they got."""
+"""Clients that ask without a break for as long as they are told, and write down what they got."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -48,6 +48,24 @@ class Seen:
             told = f"{reply['outcome']} ({reply.get('reason')}), {took_ms:.0f} ms"
             self.wrong.append(f"{reply['backend']} gave {paths} instead of {expected}: {told}")
 
+    @contextmanager
+    def noting_errors(self) -> Iterator[None]:
+        """Record an error of the client's call inside the block."""
+        try:
+            yield
+        except RefusedError as error:
+            self.errors.append(f"{error.status} {error.code}")
+        except ClientError as error:
+            self.errors.append(type(error).__name__)
+
+    def search(self, client: Client, agent: str, question: str, expected: str) -> None:
+        """Search an agent's memory with its operator's key, and record the answer."""
+        body = {"query": question, "sessionKey": f"agent:{agent}:main"}
+        started = time.perf_counter()
+        with self.noting_errors():
+            reply = client.call("POST", f"/v1/agents/{agent}/memory_search", body)
+            self.note(reply, expected, (time.perf_counter() - started) * 1000)
+
     def late(self, promised_ms: float) -> int:
         """How many answers took longer, or came without results since time was up."""
         return self.starved + sum(took > promised_ms for took in self.took_ms)
@@ -76,33 +94,32 @@ def _counted(counter: Counter[str]) -> str:
 @contextmanager
 def clients(count: int, client: Client, questions: Mapping[str, str], *, seed: int) -> Iterator[Seen]:
     """Search with `count` clients inside the block. `questions` maps each question to the file that answers it."""
-    seen, over = Seen(), threading.Event()
-    threads = [
-        threading.Thread(target=_ask_until, args=(over, client, questions, seen, random.Random(seed + number)))
-        for number in range(count)
-    ]
+    seen = Seen()
+
+    def ask(draw: random.Random) -> None:
+        question, expected = draw.choice(list(questions.items()))
+        seen.search(client, "main", question, expected)
+
+    with at_once(count, ask, seed=seed):
+        yield seen
+
+
+@contextmanager
+def at_once(count: int, ask: Callable[[random.Random], None], *, seed: int) -> Iterator[None]:
+    """Have `count` threads ask again and again inside the block, each with a draw of its own."""
+    over = threading.Event()
+    draws = [random.Random(seed + number) for number in range(count)]
+    threads = [threading.Thread(target=_ask_until, args=(over, ask, draw)) for draw in draws]
     for thread in threads:
         thread.start()
     try:
-        yield seen
+        yield
     finally:
         over.set()
         for thread in threads:
             thread.join()
 
 
-def _ask_until(
-    over: threading.Event, client: Client, questions: Mapping[str, str], seen: Seen, draw: random.Random
-) -> None:
+def _ask_until(over: threading.Event, ask: Callable[[random.Random], None], draw: random.Random) -> None:
     while not over.wait(draw.uniform(*PAUSE_S)):
-        question, expected = draw.choice(list(questions.items()))
-        body = {"query": question, "sessionKey": "agent:main:main"}
-        started = time.perf_counter()
-        try:
-            reply = client.call("POST", "/v1/agents/main/memory_search", body)
-        except RefusedError as error:
-            seen.errors.append(f"{error.status} {error.code}")
-        except ClientError as error:
-            seen.errors.append(type(error).__name__)
-        else:
-            seen.note(reply, expected, (time.perf_counter() - started) * 1000)
+        ask(draw)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from tests.fake_qmd import FakeQmd
+from tests.running import alongside
 
 VERBS = ("search", "query", "mcp", "update")
 #: What a qmd that is out of its mind may do, and the reason (if any) that a caller may read for it. Honest moments
@@ -27,31 +28,30 @@ MISCHIEF = {
 }
 REASONS = frozenset(reason for reason in MISCHIEF.values() if reason)
 HONEST_SHARE = 0.3
-#: How long one mood lasts, in seconds.
+#: How long one mood lasts where nothing else is said, in seconds.
 MOOD_S = (0.1, 0.5)
 
 
-def mood(draw: random.Random) -> dict[str, str]:
-    """One behaviour for each verb."""
+def mood(draw: random.Random, kinds: Sequence[str] = tuple(MISCHIEF)) -> dict[str, str]:
+    """One behaviour of these kinds for each verb."""
     if draw.random() < HONEST_SHARE:
         return {}
-    return {verb: draw.choice(list(MISCHIEF)) for verb in VERBS}
+    return {verb: draw.choice(kinds) for verb in VERBS}
 
 
 @contextmanager
-def mischief(fake: FakeQmd, seed: int) -> Iterator[None]:
-    """Change what `fake` does again and again inside the block; it is honest afterwards."""
-    over = threading.Event()
-    thread = threading.Thread(target=_change_until, args=(over, fake, random.Random(seed)), name="mischief")
-    thread.start()
+def mischief(
+    fake: FakeQmd, seed: int, *, kinds: Sequence[str] = tuple(MISCHIEF), mood_s: tuple[float, float] = MOOD_S
+) -> Iterator[None]:
+    """Change what `fake` does again and again inside the block; it is honest afterwards. A mood lasts `mood_s`."""
+    over, draw = threading.Event(), random.Random(seed)
+
+    def change() -> None:
+        while not over.wait(draw.uniform(*mood_s)):
+            fake.behave(**mood(draw, kinds))
+
     try:
-        yield
+        with alongside(change, over):
+            yield
     finally:
-        over.set()
-        thread.join()
         fake.behave()
-
-
-def _change_until(over: threading.Event, fake: FakeQmd, draw: random.Random) -> None:
-    while not over.wait(draw.uniform(*MOOD_S)):
-        fake.behave(**mood(draw))

@@ -10,7 +10,7 @@ from tests.chaos.qmd import SEED, stage, storm
 
 pytestmark = pytest.mark.alone
 
-SECONDS = 25
+SECONDS = 12
 
 
 @pytest.mark.timeout(180)

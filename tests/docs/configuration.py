@@ -71,6 +71,7 @@ ENVIRONMENT: Final = """## Environment
 | `SIDECAR_CONFIG`, `OPENCLAW_CONFIG_PATH` | The configuration file; the first one set counts. |
 | `SIDECAR_STATE_DIR`, `SIDECAR_SOCKET` | As `--state-dir` and `--socket`, and before what the file says. |
 | `SIDECAR_AGENT` | The agent that client verbs mean. |
+| `SIDECAR_LOG_LEVEL` | As `run --log-level`: it wins over the file, also after a reload. |
 | `OPENCLAW_STATE_DIR` | OpenClaw's folder, in place of `~/.openclaw`: for `.env` and transcripts. |
 | `XDG_CONFIG_HOME`, `XDG_STATE_HOME`, `XDG_RUNTIME_DIR` | The base folders of configuration, state and socket. |
 

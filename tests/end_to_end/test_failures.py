@@ -26,26 +26,37 @@ FAILURES = [
 ANSWERS = ["crash_after", "noise"]
 
 
-@pytest.fixture
-def fake(tmp_path: Path) -> FakeQmd:
-    """A fake qmd, honest until told otherwise."""
-    return FakeQmd.install(tmp_path / "fake")
-
-
-@pytest.fixture
-def daemon(tmp_path: Path, fake: FakeQmd) -> Iterator[Running]:
-    """A daemon that has already been answered by the fake."""
-    notes = tmp_path / "workspace" / "memory"
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, FakeQmd]]:
+    """A daemon that has already been answered by its fake qmd."""
+    folder = tmp_path_factory.mktemp("failures")
+    fake = FakeQmd.install(folder / "fake")
+    notes = folder / "workspace" / "memory"
     notes.mkdir(parents=True)
     (notes / "a.md").write_text("The boat to Corvo leaves at nine.\n", encoding="utf-8")
     config = {
         "memory": {"backend": "qmd", "qmd": {"command": str(fake.path), "limits": {"timeoutMs": TIMEOUT_MS}}},
         "agents": {"defaults": {"workspace": str(notes.parent)}},
     }
-    with running(tmp_path / "daemon", config, path=path_without_qmd(tmp_path)) as daemon:
+    with running(folder / "daemon", config, path=path_without_qmd(folder)) as daemon:
         daemon.sync("main")
-        until(lambda: daemon.search("main", "boat")["backend"] == "qmd", what="the fake's first answer")
-        yield daemon
+        yield daemon, fake
+
+
+@pytest.fixture
+def fake(served: tuple[Running, FakeQmd]) -> Iterator[FakeQmd]:
+    """The fake qmd, honest until told otherwise."""
+    _, fake = served
+    yield fake
+    fake.behave()
+
+
+@pytest.fixture
+def daemon(served: tuple[Running, FakeQmd]) -> Running:
+    """The daemon, answered by an honest fake: the failures of the test before are behind it."""
+    daemon, _ = served
+    until(lambda: daemon.search("main", "boat")["backend"] == "qmd", what="the fake's answer")
+    return daemon
 
 
 @pytest.mark.alone
@@ -78,10 +89,9 @@ def test_an_odd_answer_is_still_an_answer(daemon: Running, fake: FakeQmd, behavi
     assert (reply["outcome"], reply["backend"]) == ("hits", "qmd")
 
 
-def test_with_fallback_none_a_failing_qmd_is_unavailable_and_nothing_else_is_built(
-    tmp_path: Path, fake: FakeQmd
-) -> None:
+def test_with_fallback_none_a_failing_qmd_is_unavailable_and_nothing_else_is_built(tmp_path: Path) -> None:
     """Failing closed, on purpose."""
+    fake = FakeQmd.install(tmp_path / "fake")
     (tmp_path / "workspace" / "memory").mkdir(parents=True)
     fake.behave(search="exit", query="exit", mcp="exit")
     config = {

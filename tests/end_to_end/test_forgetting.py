@@ -165,8 +165,8 @@ def test_a_bad_pattern_is_refused_and_not_quoted(agents: Agents, pattern: str) -
 
 
 def test_a_purge_that_was_killed_is_finished_by_the_next(agents: Agents) -> None:
-    """At ten points; nothing is called done before it is."""
-    words = [f"{SECRET}-{attempt}" for attempt in range(10)]
+    """At five points; nothing is called done before it is."""
+    words = [f"{SECRET}-{attempt}" for attempt in range(5)]
     for attempt, word in enumerate(words):
         agents.write("main", f"k{attempt}.jsonl", f"the word is {word}", "and the ferry waits")
         with agents.daemon() as daemon:
@@ -174,7 +174,7 @@ def test_a_purge_that_was_killed_is_finished_by_the_next(agents: Agents) -> None
             for earlier in words[max(0, attempt - 1) : attempt]:
                 assert purge(daemon, pattern=earlier)["done"]
                 assert agents.holding(earlier) == set()
-            timer = Timer(0.02 * attempt, os.kill, (daemon.process.pid, signal.SIGKILL))
+            timer = Timer(0.04 * attempt, os.kill, (daemon.process.pid, signal.SIGKILL))
             timer.start()
             with suppress(ClientError):
                 assert not purge(daemon, pattern=word)["done"] or not agents.holding(word)

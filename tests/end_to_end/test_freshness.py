@@ -14,8 +14,6 @@ import pytest
 from sidecar.client import ClientError
 from tests.running import Running, running, until
 
-pytestmark = pytest.mark.alone
-
 #: So late may an event be told on a busy machine. What is looked for lasts longer.
 TOLD_S = 1.0
 WITH_ONE_WATCH = (
@@ -28,7 +26,7 @@ WITH_ONE_WATCH = (
 )
 
 
-def config(folder: Path, debounce_ms: int = 2500, **search: Any) -> dict[str, Any]:
+def config(folder: Path, debounce_ms: int = 1500, **search: Any) -> dict[str, Any]:
     """One agent on the built-in engine, without vectors."""
     (folder / "workspace" / "memory").mkdir(parents=True, exist_ok=True)
     search = {"provider": "none", "sync": {"watchDebounceMs": debounce_ms}, **search}
@@ -75,6 +73,7 @@ def is_idle(daemon: Running) -> bool:
     return "pending" not in status and not status["engines"]["builtin"].get("syncing")
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("way", ["written", "replaced", "appended", "moved in with its folder", "in a new folder"])
 def test_a_note_is_found_or_pending_however_it_came(daemon: Running, way: str) -> None:
     """The next sync comes long after it must have been noticed."""
@@ -101,6 +100,7 @@ def test_a_note_is_found_or_pending_however_it_came(daemon: Running, way: str) -
     assert_no_gap(daemon, word, note.relative_to(daemon.folder / "workspace").as_posix())
 
 
+@pytest.mark.alone
 def test_a_removed_note_is_gone_from_the_next_answer(daemon: Running) -> None:
     """Even before the index knows."""
     note = memory(daemon) / "9.md"
@@ -110,6 +110,7 @@ def test_a_removed_note_is_gone_from_the_next_answer(daemon: Running) -> None:
     assert not is_found(daemon.search("main", "zebragone"), "memory/9.md")
 
 
+@pytest.mark.alone
 def test_2_000_notes_at_once_take_few_syncs(daemon: Running) -> None:
     """And all are searchable at the end."""
     until(lambda: is_idle(daemon))

@@ -54,23 +54,6 @@ def test_a_second_daemon_on_the_same_state_is_refused(tmp_path: Path) -> None:
         assert daemon.ready()
 
 
-def test_ten_kills_leave_nothing_behind_and_lose_nothing(tmp_path: Path) -> None:
-    """SIGKILL at ten different moments of a sync; the next daemon starts at once and answers."""
-    wanted = config(tmp_path, backend="builtin")
-    for number in range(300):
-        (tmp_path / "workspace" / "memory" / f"{number}.md").write_text(f"note {number}\n" * 20, encoding="utf-8")
-    for kill in range(10):
-        with running(tmp_path, wanted) as daemon:
-            daemon.call("POST", "/v1/agents/main/sync", {"force": True})
-            for _ in range(kill * 3):
-                daemon.search("main", "note boat")
-            daemon.process.kill()
-            daemon.process.wait()
-    with running(tmp_path, wanted) as daemon:
-        daemon.sync("main")
-        assert daemon.search("main", "when does the boat leave?")["outcome"] == "hits"
-
-
 def test_the_pointer_names_the_running_daemon(tmp_path: Path) -> None:
     """How clients find a socket that is not at its default place."""
     with running(tmp_path, config(tmp_path, backend="builtin")) as daemon:

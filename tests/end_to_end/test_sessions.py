@@ -80,8 +80,17 @@ def test_transcripts_that_cannot_be_read_are_a_notice_until_they_can(daemon: Run
     assert "session_store_unreadable" not in notices(daemon)
 
 
-def test_an_agent_without_conversations_says_so(tmp_path: Path) -> None:
+def test_an_agent_without_conversations_says_so_and_shows_what_they_would_be(tmp_path: Path) -> None:
+    """Whoever thinks of switching them on sees first what would be written; no conversation is."""
     (tmp_path / "workspace").mkdir()
+    (tmp_path / "transcripts").mkdir()
+    write(tmp_path / "transcripts", "s1.jsonl", "the ferry to Corvo")
     config = {"memory": {"backend": "builtin"}, "agents": {"defaults": {"workspace": str(tmp_path / "workspace")}}}
+    config["sidecar"] = {"transcripts": str(tmp_path / "transcripts")}
     with running(tmp_path / "daemon", config, path=path_without_qmd(tmp_path)) as daemon:
-        assert daemon.call("POST", ROUTE, {})["notices"][0]["code"] == "sessions_off"
+        refused = daemon.call("POST", ROUTE, {})
+        assert ("export" in refused, refused["notices"][0]["code"]) == (False, "sessions_off")
+        trial = daemon.call("POST", ROUTE, {"dryRun": True, "diff": True})
+        assert (trial["export"]["written"], trial["notices"][0]["code"]) == (1, "sessions_off")
+        assert "the ferry to Corvo" in trial["export"]["diff"]
+        assert not list(daemon.state.rglob("*.md"))

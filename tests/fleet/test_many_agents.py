@@ -1,6 +1,6 @@
 """Many agents with the real qmd on one daemon: few processes, fresh notes, and a daemon that rests when it may.
 
-Twelve of them; `make fleet` has thirty.
+Eight of them; `make fleet` has thirty.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from tests.fleet import agents
 from tests.fleet.sampling import Samples, sampled
 from tests.running import MODEL, Running, real_qmd_path, running, until
 
-AGENTS = int(os.environ.get("FLEET_AGENTS", "12"))
+AGENTS = int(os.environ.get("FLEET_AGENTS", "8"))
 NAMES = [f"a{number}" for number in range(AGENTS)]
 MOST_ALIVE = {"mcp": 4, "update": 2, "embed": 1}
-INTERVAL_S = 15.0
+INTERVAL_S = 10.0
 UPDATE_TIMEOUT_S = 10.0
 #: Embeds that have to be seen; each loads a model, and one for each agent would only be more of the same.
 EMBEDS = 2
 CLIENTS = 4
 #: How long the daemon is left alone while its processor time is counted, in seconds.
-QUIET_S = 10.0
+QUIET_S = 6.0
 QUIET_CPU_SHARE = 0.02
 RSS_BYTES = 150 * 2**20
 
@@ -54,7 +54,11 @@ class Lived:
 def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
     """Boot, search for all agents at once, write to every one, and wait for their updates."""
     folder = tmp_path_factory.mktemp("fleet")
-    update = {"interval": f"{INTERVAL_S:.0f}s", "updateTimeoutMs": int(UPDATE_TIMEOUT_S * 1000)}
+    update = {
+        "interval": f"{INTERVAL_S:.0f}s",
+        "debounceMs": int(INTERVAL_S * 1000),
+        "updateTimeoutMs": int(UPDATE_TIMEOUT_S * 1000),
+    }
     wanted = agents.config(folder, AGENTS, update=update, limits={"timeoutMs": 10_000})
     with running(folder / "daemon", wanted, path=real_qmd_path()) as daemon, sampled(daemon) as samples:
         until(lambda: all_updated(daemon, since=0), deadline_s=90, what="the first update of every agent")

@@ -15,7 +15,7 @@ from tests.running import Running, path_without_qmd, running, until
 
 pytestmark = pytest.mark.alone
 
-AGENTS = 4
+AGENTS = 2
 
 
 def embedded(daemon: Running, since: float) -> bool:

@@ -29,13 +29,13 @@ pytestmark = [
 
 
 @contextmanager
-def searching(folder: Path, mode: str, model: Path) -> Iterator[Running]:
+def searching(folder: Path, model: Path) -> Iterator[Running]:
     """A daemon in a mode that wants meaning, synced."""
     for path, text in NOTES.items():
         note = folder / "workspace" / path
         note.parent.mkdir(parents=True, exist_ok=True)
         note.write_text(text, encoding="utf-8")
-    qmd = {"searchMode": mode, "limits": {"timeoutMs": TIMEOUT_MS}, "update": {"embedTimeoutMs": 60_000}}
+    qmd = {"searchMode": "query", "limits": {"timeoutMs": TIMEOUT_MS}, "update": {"embedTimeoutMs": 60_000}}
     config = {
         "memory": {"backend": "qmd", "qmd": qmd},
         "agents": {"defaults": {"workspace": str(folder / "workspace")}},
@@ -45,11 +45,19 @@ def searching(folder: Path, mode: str, model: Path) -> Iterator[Running]:
         yield daemon
 
 
-def answered_by_qmd(daemon: Running, question: str) -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A daemon with a whole model, which its qmd has loaded."""
+    with searching(tmp_path_factory.mktemp("meaning"), MODEL) as daemon:
+        answered_by_qmd(daemon, "when does the ferry leave?", "query")
+        yield daemon
+
+
+def answered_by_qmd(daemon: Running, question: str, mode: str) -> dict[str, Any]:
     """The first answer that qmd gives; until its model is loaded others answer."""
 
     def ask() -> dict[str, Any] | None:
-        reply = daemon.search("main", question)
+        reply = daemon.search("main", question, mode=mode)
         return reply if reply["backend"] == "qmd" and reply["outcome"] != "partial" else None
 
     reply: dict[str, Any] = until(ask, deadline_s=60, what="an answer of qmd")
@@ -57,53 +65,50 @@ def answered_by_qmd(daemon: Running, question: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mode", ["vsearch", "query"])
-def test_a_question_is_answered_by_meaning(tmp_path: Path, mode: str) -> None:
+def test_a_question_is_answered_by_meaning(daemon: Running, mode: str) -> None:
     """Keywords alone find nothing for it."""
-    with searching(tmp_path, mode, MODEL) as daemon:
-        reply = answered_by_qmd(daemon, QUESTION)
-        assert (reply["outcome"], reply["mode"]) == ("hits", mode)
-        assert reply["results"][0]["path"] == ANSWER
-        words = daemon.search("main", QUESTION, mode="search")
-        assert (words["backend"], words["results"]) == ("qmd", [])
+    reply = answered_by_qmd(daemon, QUESTION, mode)
+    assert (reply["outcome"], reply["mode"]) == ("hits", mode)
+    assert reply["results"][0]["path"] == ANSWER
+    words = daemon.search("main", QUESTION, mode="search")
+    assert (words["backend"], words["results"]) == ("qmd", [])
 
 
-def test_words_still_count_beside_meaning(tmp_path: Path) -> None:
+def test_words_still_count_beside_meaning(daemon: Running) -> None:
     """`query` finds what is named, too."""
-    with searching(tmp_path, "query", MODEL) as daemon:
-        assert answered_by_qmd(daemon, "ferry to Corvo")["results"][0]["path"] == "memory/boat.md"
+    assert answered_by_qmd(daemon, "ferry to Corvo", "query")["results"][0]["path"] == "memory/boat.md"
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("mode", ["vsearch", "query"])
 @pytest.mark.parametrize("damage", ["missing", "truncated"])
-def test_without_its_model_meaning_is_switched_off_with_a_notice(tmp_path: Path, mode: str, damage: str) -> None:
+def test_without_its_model_meaning_is_switched_off_with_a_notice(tmp_path: Path, damage: str) -> None:
     """Every search is answered in time, with words, and says what is wrong."""
     model = tmp_path / "minilm.gguf"
     if damage == "truncated":
         model.write_bytes(half_of(MODEL))
-    with searching(tmp_path, mode, model) as daemon:
-        for _ in range(3):
-            reply = daemon.search("main", "when does the ferry leave?")
-            assert reply["tookMs"] < TIMEOUT_MS + 100
-            assert reply["results"][0]["path"] == "memory/boat.md"
-            assert said_so(reply), reply["notices"]
+    with searching(tmp_path, model) as daemon:
+        assert_words_answer_in_time(daemon)
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("mode", ["vsearch", "query"])
-def test_a_model_that_breaks_after_its_vectors_were_made_hangs_no_search(tmp_path: Path, mode: str) -> None:
+def test_a_model_that_breaks_after_its_vectors_were_made_hangs_no_search(tmp_path: Path) -> None:
     """The vectors are there, and nothing that a question could be turned into one with."""
     model = tmp_path / "minilm.gguf"
     model.write_bytes(MODEL.read_bytes())
-    with searching(tmp_path, mode, model) as daemon:
-        answered_by_qmd(daemon, "when does the ferry leave?")
+    with searching(tmp_path, model) as daemon:
+        answered_by_qmd(daemon, "when does the ferry leave?", "query")
     model.write_bytes(half_of(MODEL))
-    with searching(tmp_path, mode, model) as daemon:
-        for _ in range(3):
-            reply = daemon.search("main", "when does the ferry leave?")
-            assert reply["tookMs"] < TIMEOUT_MS + 100
-            assert reply["results"][0]["path"] == "memory/boat.md"
-            assert said_so(reply), reply["notices"]
+    with searching(tmp_path, model) as daemon:
+        assert_words_answer_in_time(daemon)
+
+
+def assert_words_answer_in_time(daemon: Running) -> None:
+    """Whatever way to search by meaning is asked for; and each answer says why words are all there is."""
+    for mode in ["vsearch", "query"] * 3:
+        reply = daemon.search("main", "when does the ferry leave?", mode=mode)
+        assert reply["tookMs"] < TIMEOUT_MS + 100
+        assert reply["results"][0]["path"] == "memory/boat.md"
+        assert said_so(reply), (mode, reply["notices"])
 
 
 def half_of(file: Path) -> bytes:

@@ -138,7 +138,6 @@ def test_a_killed_worker_fails_its_calls_and_is_started_again(tmp_path: Path) ->
     run(scenario)
 
 
-@pytest.mark.alone
 def test_a_worker_that_falls_silent_is_ended(tmp_path: Path) -> None:
     """Stopped by a signal, it does not hold its callers for ever."""
 

@@ -14,7 +14,7 @@ import orjson
 
 from backends.embedding.base import EmbeddingUnavailableError
 from backends.embedding.local.fetching import Fetch, FetchError, Stream
-from backends.files import is_full_disk
+from backends.full_disk import is_full_disk
 from backends.gguf import NotWholeError, check_whole
 
 _LOCK_WAIT_S = 3600.0

@@ -245,7 +245,7 @@ class ModelProcess:
 
     def _died(self, death: DiedError, *, last: bool) -> None:
         if self._child is not None:
-            log.debug("local model's last words: %s", self._child.noise())
+            log.debug("last words of the local model", extra={"fields": {"line": self._child.noise()}})
         # Told once for a batch, when it is given up or the model was lost for the first time.
         if not last:
             log.warning("local model ended", extra={"fields": {"code": death.code}})

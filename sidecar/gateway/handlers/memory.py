@@ -12,6 +12,7 @@ from starlette.responses import Response
 from sidecar.gateway.asked import agent_of, body_of
 from sidecar.gateway.bodies import GetBody, SearchBody, SessionStartBody, TriggersBody, parse
 from sidecar.gateway.errors import Code, GatewayError, disk_deadline, json_response
+from sidecar.gateway.request_line import facts, question
 from sidecar.gateway.view import DaemonView
 from sidecar.tools import reading, recall
 from sidecar.tools import session_start as starting
@@ -42,9 +43,11 @@ async def memory_search(daemon: DaemonView, request: Request) -> Response:
     )
     with request.state.places.taken():
         reply = await recall.search(agent, asked, daemon.settings)
-    request.state.fields.update(backend=reply["backend"], outcome=reply["outcome"], results=len(reply["results"]))
-    took_ms = round((time.perf_counter() - started) * 1000, 2)
-    return json_response({**reply, "tookMs": took_ms, "requestId": request.state.request_id})
+    allowed = daemon.settings.sidecar.log.queries
+    request.state.fields.update(facts(reply) | question(body.query, allowed=allowed))
+    took_s = time.perf_counter() - started
+    daemon.counts.searched(reply, took_s)
+    return json_response({**reply, "tookMs": round(took_s * 1000, 2), "requestId": request.state.request_id})
 
 
 async def memory_get(daemon: DaemonView, request: Request) -> Response:
@@ -64,6 +67,7 @@ async def memory_get(daemon: DaemonView, request: Request) -> Response:
     )
     with request.state.places.taken(), _reading_errors():
         reply = await reading.get(agent, asked, daemon.files)
+    request.state.fields.update(facts(reply))
     return json_response(reply)
 
 
@@ -86,7 +90,7 @@ async def triggers(daemon: DaemonView, request: Request) -> Response:
     )
     with request.state.places.taken(), disk_deadline():
         reply = await recalling.recall(agent, asked, daemon.files)
-    request.state.fields.update(agent=agent.id, results=len(reply["entries"]))
+    request.state.fields.update(agent=agent.id, **facts(reply))
     return json_response({**reply, "requestId": request.state.request_id})
 
 

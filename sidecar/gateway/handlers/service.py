@@ -80,7 +80,7 @@ async def status(daemon: DaemonView, request: Request) -> Response:
             "agents": await statuses(daemon, list(daemon.fleet), request),
             "worker": daemon.worker_status(),
             **_last_reload(daemon),
-            "notices": [notice_json(notice) for notice in daemon.configured.notices],
+            "notices": [notice_json(notice) for notice in (*daemon.configured.notices, *daemon.told())],
         }
     )
 

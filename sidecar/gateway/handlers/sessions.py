@@ -16,7 +16,7 @@ from sidecar.gateway.bodies import ExportBody, PurgeBody, parse
 from sidecar.gateway.errors import Code, GatewayError, json_response
 from sidecar.gateway.handlers.agents import failure_json
 from sidecar.gateway.view import DaemonView
-from sidecar.sessions.exporting import complaints
+from sidecar.sessions.exporting import Exports, complaints, possible_job
 from sidecar.sessions.forgetting import Purge
 from sidecar.shapes import notice_json
 
@@ -32,16 +32,21 @@ async def export(daemon: DaemonView, request: Request) -> Response:
     agent = agent_of(daemon, request)
     body = parse(ExportBody, await body_of(request))
     request.state.fields.update(agent=agent.id)
-    if agent.exports is None:
-        return json_response({"notices": [notice_json(_SESSIONS_OFF)]})
+    exports, off = agent.exports, []
+    if exports is None:
+        off = [notice_json(_SESSIONS_OFF)]
+        if not body.dry_run:
+            return json_response({"notices": off})
+        # Whoever thinks of switching them on wants to see first what that would write.
+        exports = Exports(agent.settings, possible_job(daemon.settings, agent.settings), daemon.export)
     try:
-        report = await agent.exports.run(dry_run=body.dry_run, diff=body.diff, since=body.since)
+        report = await exports.run(dry_run=body.dry_run, diff=body.diff, since=body.since)
     except BackendError as error:
         return json_response({"notices": [failure_json(error)]})
     if not body.dry_run and (report["written"] or report["removed"]):
         agent.syncs.refresh("export")
     return json_response(
-        {"export": _export_json(report), "notices": [notice_json(each) for each in complaints(report)]}
+        {"export": _export_json(report), "notices": [*off, *(notice_json(each) for each in complaints(report))]}
     )
 
 

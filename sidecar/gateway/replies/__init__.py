@@ -4,6 +4,8 @@ A field that is `NotRequired` is left out where there is nothing to say. Clients
 """
 
 from sidecar.gateway.replies.agents import AgentList, AgentStatus, Environment, SyncReply
+from sidecar.gateway.replies.doctor import DoctorReply
+from sidecar.gateway.replies.events import Event
 from sidecar.gateway.replies.flush import FlushReply, FlushResultReply
 from sidecar.gateway.replies.memory import GetReply, SearchReply, SessionStartReply, TriggersReply
 from sidecar.gateway.replies.scope import Explanation
@@ -15,7 +17,9 @@ __all__ = [
     "AgentStatus",
     "Alive",
     "DaemonStatus",
+    "DoctorReply",
     "Environment",
+    "Event",
     "Explanation",
     "ExportReply",
     "FlushReply",

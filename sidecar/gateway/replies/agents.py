@@ -101,6 +101,7 @@ class Progress(TypedDict):
     phase: str
     done: NotRequired[int]
     total: NotRequired[int]
+    perSecond: NotRequired[Annotated[float, Field(description="Since the phase began.")]]
 
 
 class EmbeddingChoice(TypedDict):

@@ -88,6 +88,18 @@ def test_a_model_that_fails_altogether_is_asked_twice_and_no_more(make_desk: Cal
     assert desk.sync().embedded == 200
 
 
+def test_a_report_tells_which_vectors_were_known(semantic: Desk) -> None:
+    """A note that moves keeps its vector, and is no call of a model."""
+    semantic.write("memory/a.md", "my car is red\n")
+    first = semantic.sync()
+    (semantic.workspace / "memory/a.md").unlink()
+    semantic.write("memory/b.md", "my car is red\n")
+    semantic.write("memory/c.md", "the boat is blue\n")
+    second = semantic.sync()
+    assert (first.embedded, first.cached) == (1, 0)
+    assert (second.embedded, second.cached) == (2, 1)
+
+
 def test_a_text_without_meaning_matches_nothing(semantic: Desk) -> None:
     """Its zero vector is stored, so that it is not asked for again, and is no hit for any question."""
     semantic.write("memory/dots.md", "... --- ...\n")

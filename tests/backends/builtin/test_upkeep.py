@@ -13,6 +13,7 @@ import pytest
 import sqlite_vec
 
 from backends.base import BackendError, Failure
+from backends.builtin.meta import NOTED_S, read_meta, write_meta
 from backends.builtin.reader import Reader
 from backends.builtin.schema import open_for_writing
 from backends.builtin.upkeep import keep_log_short
@@ -150,3 +151,37 @@ def test_searches_without_a_break_do_not_keep_a_sync_from_its_end(semantic: Desk
     assert semantic.sync().embedded == 0
     log = semantic.index.with_name(f"{semantic.index.name}-wal")
     assert not log.exists() or log.stat().st_size == 0
+
+
+def test_a_sync_of_unchanged_notes_writes_nothing_to_the_index(semantic: Desk) -> None:
+    """Not a page: agents that nobody talks to are synced every few minutes, many of them on one disk."""
+    fill(semantic, 10)
+    semantic.write("memory/bad.md", b"\xff\xfe\x00")
+    semantic.sync()
+    written_at = semantic.index.stat().st_mtime_ns
+    assert semantic.sync().unchanged == 11
+    assert semantic.index.stat().st_mtime_ns == written_at
+
+
+def test_when_an_index_was_last_synced_is_known_although_it_is_not_told(semantic: Desk) -> None:
+    """What the daemon says is its own last sync; an index opened anew says at most an hour less."""
+    semantic.write("memory/a.md", "the boat\n")
+    semantic.sync()
+    first = semantic.backend.status().detail["lastSync"]
+    semantic.sync()
+    assert semantic.backend.status().detail["lastSync"] > first
+    semantic.reopened()
+    semantic.paths("boat")
+    assert semantic.backend.status().detail["lastSync"] <= first
+
+
+def test_a_sync_is_noted_again_after_an_hour(semantic: Desk) -> None:
+    """And when the clock was set back."""
+    semantic.write("memory/a.md", "the boat\n")
+    semantic.sync()
+    for at in (time.time() - NOTED_S, time.time() + NOTED_S):
+        with closing(apsw.Connection(str(semantic.index))) as connection:
+            write_meta(connection, last_sync=at)
+        semantic.sync()
+        with closing(apsw.Connection(str(semantic.index))) as connection:
+            assert abs(read_meta(connection)["last_sync"] - time.time()) < NOTED_S / 2

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from backends.lives import LIVES, End
 from backends.qmd.child import MAX_STDERR_BYTES, MAX_STDOUT_BYTES, Child, Surroundings, run
 from tests.backends.qmd.making import alive, eventually, group
 from tests.running import processes_of
@@ -60,6 +61,23 @@ def test_floods_are_drained_and_capped(tmp_path: Path) -> None:
     assert (len(done.stdout), len(done.stderr)) == (MAX_STDOUT_BYTES, MAX_STDERR_BYTES)
     assert (done.truncated, done.timed_out) == (True, False)
     assert done.stderr.endswith(b"end\n")
+
+
+@pytest.mark.parametrize(
+    ("script", "timeout_s", "how"),
+    [
+        ("exit 0", 10, End.OK),
+        ("exit 3", 10, End.FAILED),
+        ("kill -KILL $$", 10, End.KILLED),
+        ("echo; sleep 600", 0.05, End.ENDED),
+    ],
+)
+def test_every_life_is_counted_with_its_end(tmp_path: Path, script: str, timeout_s: float, how: End) -> None:
+    """By a verb; once, however often it is ended."""
+    before, started = LIVES.ended.copy(), LIVES.started.total()
+    asyncio.run(run(shell(script), here(tmp_path), timeout_s=timeout_s))
+    assert LIVES.ended - before == {("c", how): 1}
+    assert LIVES.started.total() == started + 1
 
 
 @pytest.mark.alone

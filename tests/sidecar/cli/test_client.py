@@ -28,6 +28,15 @@ def test_fields_of_the_body_that_are_none_are_left_out(server: FakeDaemon) -> No
     assert server.bodies("/v1/agents/a%20b/sync") == [{"force": False}]
 
 
+@pytest.mark.parametrize(("typed", "asked"), [(b"caf\xe9", "caf\ufffd"), ("港".encode(), "港")])
+def test_what_the_locale_cannot_spell_is_asked_all_the_same(server: FakeDaemon, typed: bytes, asked: str) -> None:
+    """A command line is bytes, and JSON is text."""
+    server.routes["POST", "/v1/agents/%E9/memory_search"] = (200, {})
+    agent, query = (arg.decode("ascii", "surrogateescape") for arg in (b"\xe9", typed))
+    Client(server.path).search(agent, query=query)
+    assert server.bodies("/v1/agents/%E9/memory_search") == [{"query": asked}]
+
+
 def test_an_error_envelope_is_raised_with_its_fields(server: FakeDaemon) -> None:
     """Code, hint and details survive the way."""
     rows = [{"field": "query", "message": "empty"}]

@@ -75,8 +75,18 @@ def test_an_agent_without_conversations_is_told_so(run: Run, daemon: FakeDaemon)
     notice = {"code": "sessions_off", "message": "Conversations are no part of it.", "action": "Turn them on."}
     daemon.routes["POST", EXPORT] = (200, {"notices": [notice]})
     result = run("export")
-    assert (result.exit_code, result.stdout) == (69, "")
+    assert (result.exit_code, result.stdout) == (1, "")
     assert "Turn them on." in result.stderr
+
+
+def test_among_several_agents_one_without_conversations_is_no_failure(run: Run, daemon: FakeDaemon) -> None:
+    """An engine that is gone is one, whatever the others did."""
+    daemon.routes["GET", "/v1/agents"] = (200, {"agents": [{"id": "main"}, {"id": "ops"}]})
+    daemon.routes["POST", EXPORT] = reply()
+    for code, exit_code in (("sessions_off", 0), ("worker_lost", 69)):
+        notice = {"code": code, "message": "Not here.", "action": ""}
+        daemon.routes["POST", "/v1/agents/ops/export"] = (200, {"notices": [notice]})
+        assert run("export").exit_code == exit_code
 
 
 def test_exports_for_programs_are_the_replies(run: Run, daemon: FakeDaemon) -> None:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import socket
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from tests.sidecar.cli.conftest import Run
 from tests.sidecar.cli.fake_daemon import FakeDaemon, error
+from tests.sidecar.cli.pseudo_terminal import on_terminal
 
 ROUTE = ("POST", "/v1/agents/main/memory_search")
 HIT = {
@@ -123,8 +129,8 @@ def test_json_is_the_reply_itself(run: Run, daemon: FakeDaemon) -> None:
 def test_words_of_the_query_are_highlighted_in_colour(run: Run, daemon: FakeDaemon) -> None:
     """With colour on, the words stand out whatever their case."""
     daemon.routes[ROUTE] = (200, answer())
-    out = run("search", "BOAT or dogs", NO_COLOR="", FORCE_COLOR="1").stdout
-    assert "The \x1b[1;33mboat\x1b[0m leaves" in out
+    out = run("search", "BOAT or dogs leaving", NO_COLOR="", FORCE_COLOR="1").stdout
+    assert "The \x1b[1;33mboat\x1b[0m \x1b[1;33mleaves\x1b[0m" in out
     assert "\x1b[1;33mDogs\x1b[0m" in out
 
 
@@ -135,9 +141,66 @@ def test_an_explained_passage_says_why_it_stands_there(run: Run, daemon: FakeDae
     daemon.routes[ROUTE] = (200, answer(results=[HIT | {"newer": "memory/b.md#L2", "explain": why}]))
     out = run("search", "boat", "--explain", "--after", "2026-01-01").stdout
     assert "newer: memory/b.md#L2" in out
-    assert "relevance 0.80 · words 0.80 · factor 1.20 · found by words · words boat" in out
+    assert "relevance 0.80 (words 0.80) · age and importance: factor 1.20 · found by its words: boat\n" in out
     assert daemon.bodies(ROUTE[1])[0]["explain"] is True
     assert daemon.bodies(ROUTE[1])[0]["after"] == "2026-01-01"
+
+
+def test_what_was_looked_at_is_explained_below(run: Run, daemon: FakeDaemon) -> None:
+    """How many by each leg, and what was left out."""
+    explain = {"candidates": {"words": 1, "vectors": 1200}, "leftOut": {"lowerThanTheHits": 0, "belowMinScore": 2}}
+    daemon.routes[ROUTE] = (200, answer(explain=explain))
+    err = run("search", "boat", "--explain").stderr
+    assert "candidates: 1 by words, 1,200 by vectors · 2 below the least relevance\n" in err
+
+
+def test_passages_that_say_the_same_are_shown_once(run: Run, daemon: FakeDaemon) -> None:
+    """With the other places; images have no text that could be the same."""
+    copy = HIT | {"path": "copy.md", "startLine": 9, "endLine": 10, "snippet": HIT["snippet"].replace("\n", " \n")}
+    images = [HIT | {"path": f"{name}.png", "snippet": "", "media": "image/png"} for name in "ab"]
+    daemon.routes[ROUTE] = (200, answer(results=[HIT, *images, copy]))
+    out = run("search", "boat").stdout
+    assert "memory/2026-11-27.md:3-4  0.82  qmd\n    the same: copy.md:9-10\n    The boat" in out
+    assert out.count("The boat") == 1
+    assert out.count(".png  0.82") == 2
+
+
+def test_a_session_is_shown_what_it_would_get(run: Run, daemon: FakeDaemon) -> None:
+    """By which rule, with every source and every repetition; its key names the agent."""
+    key = "agent:main:slack:direct:u1"
+    cited = HIT | {"snippet": "The boat leaves.\n\nSource: m.md#L3", "citation": "m.md#L3"}
+    daemon.routes["GET", "/v1/agents"] = (200, {"agents": [{"id": "main"}, {"id": "ops"}]})
+    daemon.routes[ROUTE] = (200, answer(results=[cited, cited]))
+    daemon.routes["POST", "/v1/scope/explain"] = (200, {"decision": {"allowed": True, "rule": "rule 1: direct"}})
+    result = run("search", "boat", "--session", key)
+    assert result.stdout.count("    The boat leaves.\n\n    Source: m.md#L3\n") == 2
+    assert result.stderr == "2 results · 12 ms · qmd search · scope: rule 1: direct\n"
+
+
+def test_on_a_terminal_a_place_is_a_link_to_its_file(environ: dict[str, str], daemon: FakeDaemon, folder: Path) -> None:
+    """Where there is such a file; outside the workspace by the folder that shows it."""
+    (folder / "my notes").mkdir()
+    (folder / "my notes" / "a\x1b.md").touch()
+    roots = [{"path": str(folder), "shown": ""}, {"path": str(folder / "my notes"), "shown": "qmd/notes/"}]
+    daemon.routes["GET", "/v1/agents/main/status"] = (200, {"id": "main", "roots": roots})
+    daemon.routes[ROUTE] = (200, answer(results=[HIT | {"path": "qmd/notes/a\x1b.md"}, HIT | {"snippet": "gone"}]))
+    with on_terminal(environ, "search", "boat") as terminal:
+        assert terminal.ended() == 0
+    address = f"file://{socket.gethostname()}{quote(str(folder))}/my%20notes/a%1B.md"
+    assert f"\x1b]8;;{address}\x1b\\\x1b[1mqmd/notes/a\ufffd.md:3-4\x1b[0m\x1b]8;;\x1b\\  0.82" in terminal.written
+    assert terminal.written.count("\x1b]8;;file") == 1
+
+
+def test_signs_of_the_talk_fall_back_to_ascii(environ: dict[str, str], daemon: FakeDaemon) -> None:
+    """Where the locale spells nothing else."""
+    daemon.routes[ROUTE] = (200, answer())
+    done = subprocess.run(
+        [sys.executable, "-m", "sidecar", "search", "boat"],
+        env=environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        timeout=60,
+    )
+    assert done.stderr == b"1 result | 12 ms | qmd search\n"
 
 
 def test_memory_text_cannot_command_the_terminal(run: Run, daemon: FakeDaemon) -> None:
@@ -180,6 +243,13 @@ def test_with_several_agents_one_must_be_named(run: Run, daemon: FakeDaemon, kno
     result = run("search", "boat")
     assert result.exit_code == 2
     assert ", ".join(known) in result.stderr
+
+
+def test_the_names_of_agents_cannot_command_the_terminal(run: Run, daemon: FakeDaemon) -> None:
+    """Not in an error, nor in a table, where a tabulator would move what is right of it."""
+    daemon.routes["GET", "/v1/agents"] = (200, {"agents": [{"id": "a\x1b[2J\tb", "state": "ready"}, {"id": "main"}]})
+    assert "\x1b" not in run("search", "boat").stderr
+    assert run("agents").stdout.splitlines()[1].startswith("a\ufffd[2J\ufffdb  ready")
 
 
 def test_the_agent_may_come_from_the_environment(run: Run, daemon: FakeDaemon) -> None:

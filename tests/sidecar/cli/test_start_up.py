@@ -29,12 +29,35 @@ def probe(environ: dict[str, str], *args: str) -> subprocess.CompletedProcess[st
     )
 
 
-@pytest.mark.parametrize("args", [["--help"], ["run", "--help"], ["status"], ["search", "boat"], ["config", "--help"]])
+LIGHT = (
+    "",
+    "--help",
+    "run --help",
+    "config --help",
+    "status",
+    "search boat",
+    "get a.md",
+    "sync --wait",
+    "completion zsh",
+    "logs --help",
+    "doctor",
+)
+
+
+@pytest.mark.parametrize("args", [args.split() for args in LIGHT])
 def test_what_is_not_needed_is_not_imported(environ: dict[str, str], daemon: FakeDaemon, args: list[str]) -> None:
     """Help and the client verbs load the standard library and click, so that they answer at once."""
     daemon.routes["GET", "/v1/status"] = (200, {"agents": []})
-    daemon.routes["POST", "/v1/agents/main/memory_search"] = (200, {"results": [], "outcome": "no_match"})
-    done = probe(environ, *args)
+    hit = {"path": "a.md", "startLine": 1, "endLine": 1, "score": 1, "snippet": "boats"}
+    daemon.routes["POST", "/v1/agents/main/memory_search"] = (200, {"results": [hit], "outcome": "hits"})
+    daemon.routes["POST", "/v1/agents/main/memory_get"] = (
+        200,
+        {"path": "a.md", "text": "boats", "from": 1, "lines": 1},
+    )
+    daemon.routes["GET", "/livez"] = (200, {"alive": True})
+    daemon.routes["POST", "/v1/doctor"] = (200, {"running": True, "checks": []})
+    daemon.routes["POST", "/v1/agents/main/sync"] = (200, {"reports": []})
+    done = probe(environ | {"NO_COLOR": "", "FORCE_COLOR": "1"}, *args)
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[-1] == "heavy:"
 

@@ -27,6 +27,26 @@ def test_check_of_an_unreadable_file(home: Path) -> None:
     assert (finding.code, finding.file) == ("unreadable", str(home / "none.json5"))
 
 
+def test_check_names_paths_that_lead_nowhere(home: Path) -> None:
+    """By the line that is to be corrected, each once; what is in a workspace that is missing is told with that."""
+    file = home / "c.json5"
+    (home / "there").mkdir()
+    file.write_text(
+        """{memory: {qmd: {paths: [
+             {path: '~/there'},
+             {path: '~/nowhere'},
+             {path: 'inside'}]}},
+           agents: {defaults: {memorySearch: {extraPaths: ['~/there', '~/lost.md']}},
+                    list: [{id: 'a', workspace: '~/no-a'}, {id: 'b', workspace: '~/no-b'}]}}""",
+        encoding="utf-8",
+    )
+    found = [finding for finding in check(file, environ={"HOME": str(home)}) if finding.code == "path_missing"]
+    assert [(finding.key, finding.line, finding.message) for finding in found] == [
+        ("memory.qmd.paths[1].path", 3, f"nothing is at {home}/nowhere"),
+        ("agents.defaults.memorySearch.extraPaths", 5, f"nothing is at {home}/lost.md"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("url", "shown"),
     [

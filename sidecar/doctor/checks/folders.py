@@ -1,0 +1,129 @@
+"""Folders: those of the notes, those that the daemon keeps, the disks that they lie on, and their times."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from sidecar import places
+from sidecar.doctor.catalogue import Code, Finding
+from sidecar.doctor.subject import Subject
+from sidecar.wording.terminal import size
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+#: Of a state folder with more files than this the first ones are looked at.
+_MOST_ENTRIES = 100_000
+_LOW_BYTES = 512 * 2**20
+_FULL_BYTES = 64 * 2**20
+#: 2024-01-01; nothing of ours was written before.
+_FIRST_DAY = 1_704_067_200.0
+_DAY_S = 86_400.0
+_MOST_NAMED = 20
+
+
+def folders(subject: Subject) -> Iterator[Finding]:
+    """Workspaces that are missing, and folders of notes that are closed to us."""
+    for agent in subject.agents:
+        if not agent.workspace.is_dir():
+            message = f"the workspace {agent.workspace} of agent {agent.id} does not exist"
+            yield Code.WORKSPACE_MISSING.found(message, path=agent.workspace)
+    for path in dict.fromkeys(root.path for agent in subject.agents for root in subject.corpus(agent).roots):
+        if path.is_dir() and not os.access(path, os.R_OK | os.X_OK):
+            yield Code.FOLDER_CLOSED.found(f"{path} cannot be read", path=path)
+
+
+def permissions(subject: Subject) -> Iterator[Finding]:
+    """Files and folders of the state, and the meeting place, that others may enter or own."""
+    for top in kept(subject):
+        entries = list(islice(_entries(top), _MOST_ENTRIES))
+        if strange := [entry for entry in entries if entry.uid != os.getuid()]:
+            yield _strange(top, strange)
+        if opened := [entry for entry in entries if entry.mode & _OTHERS and entry.uid == os.getuid()]:
+            message = f"{len(opened)} of {len(entries)} files and folders are open to others, such as {opened[0].path}"
+            yield Code.OPEN_TO_OTHERS.found(message, path=top, mend=partial(_close, top))
+
+
+def kept(subject: Subject) -> list[Path]:
+    """The folders in which the daemon keeps something, as far as they are there and no links."""
+    named = (subject.settings.state_dir, places.meeting_dir(subject.environ))
+    return [folder for folder in dict.fromkeys(named) if folder.is_dir() and not folder.is_symlink()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A file or folder that is no link."""
+
+    path: Path
+    mode: int
+    uid: int
+
+
+def _entries(top: Path) -> Iterator[_Entry]:
+    for folder, _, names in os.walk(top):
+        for path in (Path(folder), *(Path(folder) / name for name in names)):
+            try:
+                info = path.lstat()
+            except OSError:
+                continue
+            # The mode of a link says nothing, and a socket may be open to a group on purpose.
+            if not stat.S_ISLNK(info.st_mode) and not stat.S_ISSOCK(info.st_mode):
+                yield _Entry(path, stat.S_IMODE(info.st_mode), info.st_uid)
+
+
+def _strange(top: Path, strange: list[_Entry]) -> Finding:
+    message = f"{len(strange)} files and folders below {top} are another user's, such as {strange[0].path}"
+    return Code.OWNED_BY_OTHERS.found(message, user=pwd.getpwuid(os.getuid()).pw_name, path=top)
+
+
+def _close(top: Path) -> str:
+    opened = [entry for entry in _entries(top) if entry.mode & _OTHERS and entry.uid == os.getuid()]
+    for entry in opened:
+        entry.path.chmod(entry.mode & ~_OTHERS, follow_symlinks=False)
+    return f"closed {len(opened)} files and folders below {top} to others" if opened else ""
+
+
+def disk(subject: Subject) -> Iterator[Finding]:
+    """Room for the state, the indexes and the socket, in bytes and in files."""
+    seen: set[int] = set()
+    for folder in kept(subject):
+        if (device := folder.stat().st_dev) in seen:
+            continue
+        seen.add(device)
+        yield from room(folder)
+
+
+def room(folder: Path, *, low_bytes: int = _LOW_BYTES, full_bytes: int = _FULL_BYTES) -> Iterator[Finding]:
+    """Whether the disk of one folder is nearly full."""
+    info = os.statvfs(folder)
+    free = info.f_bavail * info.f_frsize
+    # A disk without a fixed number of files says 0 of 0.
+    if free < full_bytes or (info.f_files and not info.f_favail):
+        yield Code.DISK_FULL.found(f"{size(free)} and {info.f_favail} files are free at {folder}", path=folder)
+    elif free < low_bytes:
+        yield Code.DISK_LOW.found(f"{size(free)} are free at {folder}", path=folder)
+
+
+def clock(subject: Subject) -> Iterator[Finding]:
+    """A clock that was never set, and notes from tomorrow."""
+    now = time.time()
+    if now < _FIRST_DAY:
+        yield Code.CLOCK_BEHIND.found(f"the clock says {time.strftime('%Y-%m-%d', time.gmtime(now))}")
+        return
+    files = list(islice(_later_than(subject, now + _DAY_S), _MOST_NAMED))
+    if files:
+        message = f"notes are more than a day newer than now, such as {files[0]}"
+        yield Code.FROM_THE_FUTURE.found(message, files=files)
+
+
+def _later_than(subject: Subject, at: float) -> Iterator[Path]:
+    for agent in subject.agents:
+        for root, found in subject.corpus(agent).files():
+            if found.mtime_ns > at * 1e9:
+                yield root.path / found.relative

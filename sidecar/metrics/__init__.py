@@ -1,0 +1,1 @@
+"""What can be measured of the daemon, in the text form of Prometheus."""

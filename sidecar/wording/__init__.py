@@ -1,0 +1,1 @@
+"""How facts are said to people: on a terminal, in the log, and in what the doctor finds."""
