@@ -23,13 +23,14 @@ class Pointers:
 
     def __init__(self) -> None:
         self._files: list[Path] = []
+        self._content = b""
 
     def write(self, *, socket: Path, state_dir: Path, started_at: float, environ: Mapping[str, str]) -> None:
         """Tell clients where we are. Raises `StartupError` when a folder cannot be made.
 
-        On a full disk they look for the socket where it is by default, or where a flag says.
+        On a full disk, until `tend` finds room, they look for the socket where it is by default, or where a flag says.
         """
-        content = orjson.dumps(
+        self._content = orjson.dumps(
             {
                 "pid": os.getpid(),
                 "socket": str(socket),
@@ -38,14 +39,22 @@ class Pointers:
                 "startedAt": started_at,
             }
         )
-        for folder in {runtime_folder(environ), private_folder(state_dir / "run")}:
-            pointer = folder / POINTER
-            try:
-                write_atomically(pointer, content)
-            except OSError as error:
-                log.warning("pointer not written", extra={"fields": {"file": str(pointer), "why": error.strerror}})
-            else:
-                self._files.append(pointer)
+        self._files = [folder / POINTER for folder in {runtime_folder(environ), private_folder(state_dir / "run")}]
+        for pointer in self._files:
+            self._write(pointer)
+
+    def tend(self) -> None:
+        """Write those that are missing, whoever removed them. Raises `StartupError` like `write`."""
+        for pointer in self._files:
+            if not pointer.exists():
+                private_folder(pointer.parent)
+                self._write(pointer)
+
+    def _write(self, pointer: Path) -> None:
+        try:
+            write_atomically(pointer, self._content)
+        except OSError as error:
+            log.warning("pointer not written", extra={"fields": {"file": str(pointer), "why": error.strerror}})
 
     def remove(self) -> None:
         """Remove what we wrote, unless another daemon of this user has written its own since."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import shutil
 import stat
 import subprocess
 import sys
@@ -60,6 +61,39 @@ def test_the_runtime_folder_may_not_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "qmd-sidecar").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(StartupError):
         runtime_folder({"XDG_RUNTIME_DIR": str(tmp_path)})
+
+
+def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
+    """Also a link to a folder that is gone."""
+    (tmp_path / "state").symlink_to(tmp_path / "unmounted")
+    with pytest.raises(StartupError, match="a file or a broken link is in the way"):
+        private_folder(tmp_path / "state")
+
+
+def test_a_state_folder_that_is_removed_stays_ours(tmp_path: Path) -> None:
+    """A second daemon must not take what the first one goes on writing to; clients find it again."""
+    state, pointers = tmp_path / "state", Pointers()
+    with StateLock(state) as lock:
+        pointers.write(socket=tmp_path / "s", state_dir=state, started_at=0.0, environ={"TMPDIR": str(tmp_path)})
+        assert not lock.tend()
+        shutil.rmtree(state)
+        assert lock.tend()
+        pointers.tend()
+        with pytest.raises(StartupError, match="another daemon owns"), StateLock(state):
+            pass
+        assert (state / "run" / "daemon.json").exists()
+    with StateLock(state):
+        assert True, "both locks end with their holder"
+
+
+def test_a_state_folder_that_another_daemon_took_is_left_to_it(tmp_path: Path) -> None:
+    """Whoever was quicker goes on, and the other one is told to end."""
+    state = tmp_path / "state"
+    with StateLock(state) as lock:
+        lock.path.unlink()
+        with StateLock(state), pytest.raises(StartupError) as refused:
+            lock.tend()
+    assert refused.value.code == "already_running"
 
 
 @contextmanager
