@@ -18,7 +18,7 @@ from exporter.transcript import Bookmark
 
 _BUSY_TIMEOUT_MS: Final = 5000
 #: Of the tables below and of the tombstones. Version 0 named every export folder by its absolute path.
-_VERSION: Final = 1
+VERSION: Final = 1
 _TABLES: Final = ("exported_session", "session_parent", "export_bookmark")
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS exported_session (
@@ -96,20 +96,20 @@ class Ledger:
     def _prepare(self, folder: str) -> None:
         self._database.set_busy_timeout(_BUSY_TIMEOUT_MS)
         version = self._database.pragma("user_version")
-        if version > _VERSION:
-            raise NewerLedgerError(f"version {version}, known is {_VERSION}")
+        if version > VERSION:
+            raise NewerLedgerError(f"version {version}, known is {VERSION}")
         self._database.execute("PRAGMA journal_mode = WAL")
         # What was forgotten must not stay readable in pages that are free.
         self._database.execute("PRAGMA secure_delete = ON").fetchall()
         self._database.execute(_SCHEMA)
-        if version < _VERSION:
+        if version < VERSION:
             self._migrate(folder)
 
     def _migrate(self, folder: str) -> None:
         with self._database:
             for table in _TABLES:
                 self._database.execute(f"UPDATE {table} SET folder = ? WHERE folder = ?", (self._folder, folder))  # noqa: S608
-            self._database.pragma("user_version", _VERSION)
+            self._database.pragma("user_version", VERSION)
 
     def __enter__(self) -> Self:
         return self

@@ -37,7 +37,7 @@ CREATE TABLE IF NOT EXISTS session_flush (
 ) STRICT
 """
 #: Of the table. A file of 0 is from before there were versions, and is the same as 1.
-_VERSION: Final = 1
+VERSION: Final = 1
 #: The file cannot be understood. Anything else (a full disk, missing rights) would befall a new file as well.
 _DAMAGE: Final = (apsw.CorruptError, apsw.NotADBError, apsw.SQLError, ValueError)
 #: Held for milliseconds; without it two threads could move the same damaged file aside, the second one a good one.
@@ -179,11 +179,11 @@ class FlushLedger:
         with closing(apsw.Connection(str(self._path))) as database:
             database.set_busy_timeout(_BUSY_TIMEOUT_MS)
             version = database.pragma("user_version")
-            if version > _VERSION:
+            if version > VERSION:
                 raise LedgerError("NewerVersion")
             database.execute(_SCHEMA)
-            if version < _VERSION:
-                database.pragma("user_version", _VERSION)
+            if version < VERSION:
+                database.pragma("user_version", VERSION)
             yield database
 
     def _set_aside(self, error: Exception) -> None:
