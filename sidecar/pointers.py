@@ -46,7 +46,7 @@ class Pointers:
     def tend(self) -> None:
         """Write those that are missing, whoever removed them. Raises `StartupError` like `write`."""
         for pointer in self._files:
-            if not pointer.exists():
+            if _is_missing(pointer):
                 private_folder(pointer.parent)
                 self._write(pointer)
 
@@ -62,3 +62,14 @@ class Pointers:
             with contextlib.suppress(OSError, ValueError):
                 if orjson.loads(pointer.read_bytes())["pid"] == os.getpid():
                     pointer.unlink()
+
+
+def _is_missing(file: Path) -> bool:
+    try:
+        file.lstat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        # Closed to us: it is there as far as anybody knows.
+        return False
+    return False

@@ -86,6 +86,18 @@ def test_a_state_folder_that_is_removed_stays_ours(tmp_path: Path) -> None:
         assert True, "both locks end with their holder"
 
 
+def test_a_state_folder_that_is_closed_for_a_while_is_as_it_was(tmp_path: Path) -> None:
+    """Nothing is made anew and nothing raised: it may be open again in a moment."""
+    state, pointers = tmp_path / "state", Pointers()
+    with StateLock(state) as lock:
+        pointers.write(socket=tmp_path / "s", state_dir=state, started_at=0.0, environ={"TMPDIR": str(tmp_path)})
+        state.rename(tmp_path / "aside")
+        state.write_text("", encoding="utf-8")
+        assert not lock.tend()
+        pointers.tend()
+        assert state.read_text(encoding="utf-8") == ""
+
+
 def test_a_state_folder_that_another_daemon_took_is_left_to_it(tmp_path: Path) -> None:
     """Whoever was quicker goes on, and the other one is told to end."""
     state = tmp_path / "state"
