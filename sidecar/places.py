@@ -47,8 +47,12 @@ def runtime_dir(environ: Mapping[str, str]) -> Path | None:
 def config_candidates(environ: Mapping[str, str]) -> list[Path]:
     """The files that may hold the configuration when none is named on the command line, best first."""
     named = [Path(environ[key]).expanduser() for key in ("SIDECAR_CONFIG", "OPENCLAW_CONFIG_PATH") if environ.get(key)]
-    ours = _base(environ, "XDG_CONFIG_HOME", home(environ) / ".config") / FOLDER / "config.json5"
-    return [*named, ours, home(environ) / ".openclaw" / "openclaw.json"]
+    return [*named, own_config(environ), home(environ) / ".openclaw" / "openclaw.json"]
+
+
+def own_config(environ: Mapping[str, str]) -> Path:
+    """The configuration file that is ours alone."""
+    return _base(environ, "XDG_CONFIG_HOME", home(environ) / ".config") / FOLDER / "config.json5"
 
 
 def state_dir(environ: Mapping[str, str], *, config: Path | None = None) -> Path:

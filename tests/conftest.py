@@ -1,4 +1,4 @@
-"""What every test needs to know: whether the real qmd and a real model are here."""
+"""What every test needs to know: whether the real qmd, a real model and Node are here."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.openclaw.node import NODE
 from tests.running import MODEL, QMD
 
 pytest_plugins = ("tests.parallel",)
@@ -24,10 +25,11 @@ HAS_QMD = (QMD / ".bin" / "qmd").exists()
 
 
 def pytest_report_header() -> list[str]:
-    """One visible line about the real qmd, and one about the model that it searches by meaning with."""
+    """One visible line about the real qmd, one about the model that it searches by meaning with, one about Node."""
     qmd = "in .qmd" if HAS_QMD else "MISSING, its tests are skipped (install npm, then: make qmd)"
     model = "in .qmd" if MODEL.exists() else "MISSING, searches by meaning are not tested (make qmd)"
-    return [f"real qmd: {qmd}", f"real model: {model}"]
+    node = str(NODE) if NODE else "MISSING, the plugin for OpenClaw is not tested (install npm, then: make qmd)"
+    return [f"real qmd: {qmd}", f"real model: {model}", f"node: {node}"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

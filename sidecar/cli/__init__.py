@@ -16,7 +16,8 @@ from sidecar.cli.exits import EPILOG
 #: The verbs, in the order of `--help`. Each is the name of its module and of the command in it.
 VERBS = (
     *("run", "search", "get", "status", "agents", "sync", "embed", "export", "purge", "scope"),
-    *("doctor", "reload", "service", "stop", "config", "logs", "metrics", "completion", "version"),
+    *("doctor", "reload", "service", "stop", "config", "logs", "metrics", "mcp", "openclaw", "completion"),
+    *("version",),
 )
 #: Names that work and are not listed.
 ALIASES = {"index": "sync"}

@@ -37,8 +37,9 @@ def show(reply: Mapping[str, Any], showing: Showing, *, scope: str = "") -> None
     if not results:
         say(words.outcome(reply))
     talk = Style.of(sys.stderr)
-    for parts in (_circumstances(reply, scope), _candidates(reply.get("explain"))):
-        if line := f" {talk.symbol('·')} ".join(filter(None, parts)):
+    dot = talk.symbol("·")
+    for line in (circumstances(reply, scope, dot=dot), candidates(reply.get("explain"), dot=dot)):
+        if line:
             say(talk.dim(one_line(line)))
     for notice in reply.get("notices") or []:
         say(words.notice_line(notice))
@@ -113,8 +114,12 @@ def highlighted(lines: Sequence[str], question: str, style: Style) -> Iterator[s
     yield from (marked(line, question, style.found) for line in lines)
 
 
+def circumstances(reply: Mapping[str, Any], scope: str = "", *, dot: str = "·") -> str:
+    """One line: how many, how fast, by which engine and why by that one, what is not indexed yet, and who may read."""
+    return f" {dot} ".join(filter(None, _circumstances(reply, scope)))
+
+
 def _circumstances(reply: Mapping[str, Any], scope: str) -> Iterator[str]:
-    """How many, how fast, by which engine and why by that one, what is not indexed yet, and who may read."""
     yield words.counted(len(reply.get("results") or []), "result")
     yield f"{reply['tookMs']:.0f} ms" if isinstance(reply.get("tookMs"), int | float) else ""
     yield " ".join(str(reply[key]) for key in ("backend", "mode") if reply.get(key))
@@ -124,8 +129,12 @@ def _circumstances(reply: Mapping[str, Any], scope: str) -> Iterator[str]:
     yield f"scope: {scope}" if scope else ""
 
 
+def candidates(explain: Any, *, dot: str = "·") -> str:
+    """One line: what the engine looked at before it chose, as far as it tells."""
+    return f" {dot} ".join(_candidates(explain))
+
+
 def _candidates(explain: Any) -> Iterator[str]:
-    """What the engine looked at before it chose, as far as it tells."""
     told: Mapping[str, Any] = explain if isinstance(explain, Mapping) else {}
     if looked_at := [f"{number:,} by {leg}" for leg, number in (told.get("candidates") or {}).items()]:
         yield f"candidates: {', '.join(looked_at)}"

@@ -90,7 +90,7 @@ def _with_daemon(
     return report_json(checks, running=bool(report["running"]))
 
 
-def _asked(client: Client, chosen: Collection[CheckId], *, fix: bool, deep: bool) -> dict[str, Any]:
+def _asked(client: Client, chosen: Collection[CheckId], *, fix: bool, deep: bool) -> Mapping[str, Any]:
     Client(client.path, timeout_s=KNOCK_S).call("GET", "/livez")
     return client.doctor(only=sorted(chosen), fix=fix, deep=deep, shellPath=os.environ.get("PATH"))
 

@@ -35,7 +35,7 @@ def embed(
     Of every agent when none is named. A sync does the same; --estimate tells what it would send.
     """
     client = connect(config, state_dir, socket, timeout_s=WAIT_S)
-    replies: dict[str, dict[str, Any]] = {}
+    replies: dict[str, Mapping[str, Any]] = {}
     for agent in agents or [str(each["id"]) for each in client.agents()]:
         asked = {"estimate": True} if estimate else {"embed": True, "wait": True}
         with waiting(client, agent, "counting" if estimate else "embedding"):

@@ -56,7 +56,7 @@ def export(
     """
     client = connect(config, state_dir, socket, timeout_s=WAIT_S)
     day = since.date().isoformat() if since else None
-    replies: dict[str, dict[str, Any]] = {}
+    replies: dict[str, Mapping[str, Any]] = {}
     for agent in agents or [str(each["id"]) for each in client.agents()]:
         with waiting(client, agent, "exporting"):
             replies[agent] = client.export(agent, dryRun=dry_run, diff=diff, since=day)

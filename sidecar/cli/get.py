@@ -13,6 +13,7 @@ import click
 
 from sidecar.cli.exits import Exit, VerbError, print_json, say, verb
 from sidecar.cli.options import agent_option, choose_agent, connect, shared_options
+from sidecar.client.asked import Get
 from sidecar.wording import words
 from sidecar.wording.terminal import printable
 
@@ -48,7 +49,7 @@ def get(
     chosen = choose_agent(client, agent, session=session)
     key = session or f"agent:{chosen}:cli:direct:get"
     # `from` is a keyword of Python, hence the mapping.
-    asked = {"path": path, "from": first, "lines": count, "column": column, "sessionKey": key}
+    asked: Get = {"path": path, "from": first, "lines": count, "column": column, "sessionKey": key}
     reply = client.get(chosen, **asked)
     if as_json:
         print_json(reply)
@@ -93,10 +94,11 @@ def show(reply: Mapping[str, Any], command: str) -> None:
             following = f"{reply.get('path')}:{reply['nextFrom']}"
             say(f"more: {command} {shlex.quote(following)}")
         return
-    say(_why_empty(reply))
+    say(why_empty(reply))
 
 
-def _why_empty(reply: Mapping[str, Any]) -> str:
+def why_empty(reply: Mapping[str, Any]) -> str:
+    """A sentence for a reading that brought no lines."""
     if reply.get("denied"):
         return f"Denied by scope: {words.denial(reply['denied'])}."
     if reply.get("disabled"):

@@ -13,7 +13,8 @@ import click
 
 from sidecar import places
 from sidecar.cli.exits import Exit, VerbError, verb
-from sidecar.cli.options import read_pointer, shared_options
+from sidecar.cli.options import shared_options
+from sidecar.client.finding import read_pointer
 from sidecar.durations import seconds
 from sidecar.logs.entry import Entry
 from sidecar.logs.entry import as_json as to_json

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from sidecar import places
 from sidecar.cli.exits import Exit, VerbError
-from sidecar.client import Client, ClientError, NotRunningError
+from sidecar.client import Client, ClientError, find
 
 #: A shell waits for completions while somebody types.
 COMPLETION_S = 0.2
@@ -96,44 +94,7 @@ def several_agents(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def connect(config: Path | None, state_dir: Path | None, socket: Path | None, *, timeout_s: float = 60.0) -> Client:
     """A client of the running daemon. Raises `NotRunningError` when nobody listens at any of the possible sockets."""
-    paths = sockets(os.environ, config=config, state_dir=state_dir, socket=socket)
-    clients = [Client(path, timeout_s=timeout_s) for path in paths]
-    for client in clients:
-        with contextlib.suppress(NotRunningError):
-            client.knock()
-            return client
-    # The first place is the one where a person expects it.
-    raise NotRunningError(paths[0])
-
-
-def sockets(
-    environ: Mapping[str, str], *, config: Path | None, state_dir: Path | None, socket: Path | None
-) -> list[Path]:
-    """Where the daemon may listen, best first. A named socket is the only one; never empty.
-
-    A named state folder means the daemon of that folder and no other, so that `stop --state-dir A` cannot stop
-    B, which holds the default socket.
-    """
-    if socket is not None:
-        return [socket]
-    state = state_dir or places.state_dir(environ, config=config)
-    folders = places.run_dirs(environ, state)
-    meeting = [folder for folder in (*folders, places.meeting_dir(environ)) if places.is_ours(folder)]
-    pointers = [pointer for folder in meeting if (pointer := read_pointer(folder / places.POINTER))]
-    wanted = [at for at, owner in pointers if state_dir is None or owner.absolute() == state.absolute()]
-    strange = {at for at, _ in pointers} - set(wanted)
-    usual = [folder / places.SOCKET for folder in folders]
-    found = [*usual[:1], *wanted, *usual[1:]] if state_dir is None else [*wanted, *usual]
-    return [path for path in dict.fromkeys(found) if path not in strange] or usual[-1:]
-
-
-def read_pointer(path: Path) -> tuple[Path, Path] | None:
-    """The socket and the state folder that a running daemon wrote down; None for anything unreadable."""
-    try:
-        pointer = json.loads(path.read_text(encoding="utf-8"))
-        return Path(pointer["socket"]), Path(pointer["stateDir"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+    return Client(find(socket=socket, state_dir=state_dir, config=config), timeout_s=timeout_s)
 
 
 def choose_agent(client: Client, named: str | None, *, session: str | None = None) -> str:

@@ -16,6 +16,7 @@ from sidecar.cli.exits import Exit, VerbError, print_json, verb
 from sidecar.cli.links import Addresses, addresses, nowhere
 from sidecar.cli.options import agent_option, choose_agent, connect, shared_options
 from sidecar.client import Client, ClientError
+from sidecar.client.asked import Mode
 from sidecar.wording.terminal import Style, can_redraw
 
 #: The daemon keeps its own deadline; ours is for a daemon that does not.
@@ -40,7 +41,7 @@ def search(
     query: str,
     agent: str | None,
     max_results: int | None,
-    mode: str | None,
+    mode: Mode | None,
     min_score: float | None,
     after: str | None,
     before: str | None,

@@ -53,7 +53,7 @@ def status(
     """
     agent = agent or named
 
-    def ask() -> dict[str, Any]:
+    def ask() -> Mapping[str, Any]:
         return connect(config, state_dir, socket, timeout_s=DEEP_S if deep else 10).status(agent, deep=deep)
 
     if watch:

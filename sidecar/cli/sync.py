@@ -41,7 +41,7 @@ def sync(
     """
     client = connect(config, state_dir, socket, timeout_s=WAIT_S if wait else 60)
     chosen = agents or [str(agent["id"]) for agent in client.agents()]
-    replies: dict[str, dict[str, Any]] = {}
+    replies: dict[str, Mapping[str, Any]] = {}
     for agent in chosen:
         with waiting(client, agent, "syncing"):
             replies[agent] = client.sync(agent, force=force, embed=True, wait=wait)

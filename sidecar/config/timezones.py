@@ -8,6 +8,8 @@ from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 _LOCALTIME = Path("/etc/localtime")
+#: The key of a zone that this machine has a file for and no name.
+UNNAMED = "localtime"
 _FOLDER = "zoneinfo/"
 
 
@@ -31,7 +33,7 @@ def host_zone(environ: Mapping[str, str], *, localtime: Path = _LOCALTIME) -> Zo
             continue
     try:
         with localtime.open("rb") as stream:
-            return ZoneInfo.from_file(stream, key="localtime")
+            return ZoneInfo.from_file(stream, key=UNNAMED)
     except (OSError, ValueError):
         return utc()
 

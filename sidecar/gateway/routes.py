@@ -118,6 +118,7 @@ OPERATIONS = (
         bodies.SessionStartBody,
         errors=ON_DISK,
     ),
+    Operation("GET", "/v1/agents/{id}/memory_flush/plan", flush.plan, replies.FlushPlan),
     Operation(
         "POST",
         "/v1/agents/{id}/memory_flush",

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date, datetime
-from typing import TypeAlias
+from typing import Final, Literal, TypeAlias
 from zoneinfo import ZoneInfo
 
 #: Tells the time in Unix seconds.
 Wall: TypeAlias = Callable[[], float]
+
+
+#: Stands for a day that is filled in later.
+OPEN_DAY: Final = "YYYY-MM-DD"
 
 
 def today(zone: ZoneInfo, wall: Wall) -> date:
@@ -16,6 +20,6 @@ def today(zone: ZoneInfo, wall: Wall) -> date:
     return datetime.fromtimestamp(wall(), zone).date()
 
 
-def daily_note(day: date) -> str:
-    """The shown path of a day's note."""
-    return f"memory/{day.isoformat()}.md"
+def daily_note(day: date | Literal["YYYY-MM-DD"]) -> str:
+    """The shown path of the note of a day, which may be left open."""
+    return f"memory/{day}.md"

@@ -21,9 +21,10 @@ from backends.base import Notice
 from scope import Decision, parse
 from sidecar.agents import Agent
 from sidecar.config import Compaction, Settings
+from sidecar.config.timezones import UNNAMED
 from sidecar.shapes import notice_json
 from sidecar.tools.admission import admit, denied_json
-from sidecar.tools.daily_notes import Wall, daily_note, today
+from sidecar.tools.daily_notes import OPEN_DAY, Wall, daily_note, today
 from sidecar.tools.flush_ledger import Claim, Cycle, FlushLedger, LedgerError, Result, Stage
 
 log = logging.getLogger(__name__)
@@ -195,6 +196,25 @@ def _ledger(agent: Agent) -> FlushLedger:
     return FlushLedger(agent.settings.state_dir / LEDGER)
 
 
+def plan(agent: Agent, settings: Settings) -> dict[str, Any]:
+    """The numbers and texts by which a gateway that decides for itself flushes; grants nothing.
+
+    The day is left open as `YYYY-MM-DD`, so that a plan holds beyond midnight; `timezone` says whose day it is.
+    """
+    compaction = agent.settings.compaction
+    flush, zone = compaction.memory_flush, agent.settings.timezone.key
+    return {
+        "enabled": flush.enabled and not settings.disabled,
+        "reserveTokensFloor": compaction.reserve_tokens_floor,
+        "softThresholdTokens": flush.soft_threshold_tokens,
+        "forceFlushTranscriptBytes": flush.force_flush_transcript_bytes,
+        "systemPrompt": allowing_silence(flush.system_prompt),
+        "prompt": allowing_silence(flush.prompt),
+        "targetFile": daily_note(OPEN_DAY),
+        **({} if zone == UNNAMED else {"timezone": zone}),
+    }
+
+
 def _texts(compaction: Compaction, day: date) -> dict[str, str]:
     flush = compaction.memory_flush
     return {
@@ -206,8 +226,12 @@ def _texts(compaction: Compaction, day: date) -> dict[str, str]:
 
 def prompt(text: str, day: date) -> str:
     """A configured text for a day, which tells the agent that it may stay silent."""
-    dated = text.replace("YYYY-MM-DD", day.isoformat())
-    return dated if NO_REPLY in dated else f"{dated}\n\n{NO_REPLY_HINT}"
+    return allowing_silence(text).replace(OPEN_DAY, day.isoformat())
+
+
+def allowing_silence(text: str) -> str:
+    """A configured text, with a sentence that allows no reply where it has none."""
+    return text if NO_REPLY in text else f"{text}\n\n{NO_REPLY_HINT}"
 
 
 async def report(agent: Agent, session: Session, result: Result, pool: Executor) -> dict[str, Any]:

@@ -33,7 +33,7 @@ REPORTED = {
     },
     "When the daemon does not start": given({"StartupError": 0}),
     "Configuration": {*given(REMARKS, "sidecar/config"), *given({"_error": 3}, "sidecar/config/documents.py")},
-    "Command line": given({"VerbError": 1}) | declared("sidecar/client.py") | declared("sidecar/config/errors.py"),
+    "Command line": given({"VerbError": 1}) | declared("sidecar/client") | declared("sidecar/config/errors.py"),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,10 +10,19 @@ from collections.abc import Iterator
 import pytest
 
 from tests.api.stage import stage
+from tests.openclaw.node import NODE
 from tests.running import REPOSITORY, Running
 
 EXAMPLES = REPOSITORY / "docs" / "examples"
-CLIENTS = {"client.py": sys.executable, "client.mjs": shutil.which("node")}
+#: With what each is run, and whether it finds the daemon by itself.
+CLIENTS = {
+    "client.py": (sys.executable, False),
+    "client.mjs": (NODE, False),
+    "library.py": (sys.executable, True),
+    "library_async.py": (sys.executable, True),
+    "library.mjs": (NODE, True),
+}
+QUESTION = "when does the boat to Corvo leave?"
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +33,13 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @pytest.mark.parametrize("name", CLIENTS)
 def test_a_client_searches_reads_is_denied_and_is_told_its_error(name: str, daemon: Running) -> None:
-    """Four calls, with nothing installed."""
-    interpreter = CLIENTS[name]
+    """Four calls, with the standard library alone or with ours."""
+    interpreter, finds = CLIENTS[name]
     if interpreter is None:
-        pytest.skip("node is not here: docs/examples/client.mjs was not tried")
-    command = [interpreter, str(EXAMPLES / name), str(daemon.client.path), "when does the boat to Corvo leave?"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        pytest.skip(f"node is not here: docs/examples/{name} was not tried")
+    command = [interpreter, EXAMPLES / name, *([] if finds else [daemon.client.path]), QUESTION]
+    environ = os.environ | {"SIDECAR_SOCKET": str(daemon.client.path)}
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60)
     assert done.stderr == ""
     *results, denied, error = done.stdout.splitlines()
     assert results[:2] == [

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from backends.qmd import descendants, strays, sweep
 from sidecar import places
-from sidecar.cli.options import read_pointer
+from sidecar.client.finding import read_pointer
 from sidecar.doctor.catalogue import Code, Finding
 from sidecar.doctor.subject import Subject
 from sidecar.gateway.listener import answers

@@ -13,6 +13,11 @@ from sidecar.tools import flush
 from sidecar.tools.flush_ledger import Result
 
 
+async def plan(daemon: DaemonView, request: Request) -> Response:
+    """When, and with which words, sessions are flushed by a gateway that decides for itself."""
+    return json_response(flush.plan(agent_of(daemon, request), daemon.settings))
+
+
 async def memory_flush(daemon: DaemonView, request: Request) -> Response:
     """Whether a session should write down what matters before it is compacted."""
     agent = agent_of(daemon, request)

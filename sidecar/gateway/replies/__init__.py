@@ -6,7 +6,7 @@ A field that is `NotRequired` is left out where there is nothing to say. Clients
 from sidecar.gateway.replies.agents import AgentList, AgentStatus, Environment, SyncReply
 from sidecar.gateway.replies.doctor import DoctorReply
 from sidecar.gateway.replies.events import Event
-from sidecar.gateway.replies.flush import FlushReply, FlushResultReply
+from sidecar.gateway.replies.flush import FlushPlan, FlushReply, FlushResultReply
 from sidecar.gateway.replies.memory import GetReply, SearchReply, SessionStartReply, TriggersReply
 from sidecar.gateway.replies.scope import Explanation
 from sidecar.gateway.replies.service import Alive, DaemonStatus, Info, Readiness, ReloadReply, Stopping
@@ -22,6 +22,7 @@ __all__ = [
     "Event",
     "Explanation",
     "ExportReply",
+    "FlushPlan",
     "FlushReply",
     "FlushResultReply",
     "GetReply",

@@ -14,6 +14,19 @@ from sidecar.tools.flush_ledger import Stage
 Exhausted = Annotated[Notice, Field(description="After the third failure: a message for the user.")]
 
 
+class FlushPlan(TypedDict):
+    """What decides on a flush, and its texts, with the day left open as `YYYY-MM-DD`."""
+
+    enabled: bool
+    reserveTokensFloor: int
+    softThresholdTokens: int
+    forceFlushTranscriptBytes: Annotated[int, Field(description="0: however long the transcript is.")]
+    systemPrompt: str
+    prompt: str
+    targetFile: str
+    timezone: NotRequired[Annotated[str, Field(description="Whose day it is; the host's where left out.")]]
+
+
 class FlushReply(TypedDict):
     """Whether to flush; the prompts and the note that the agent may add to only where `flush` is true."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.cli.options import read_pointer, sockets
+from sidecar.client.finding import read_pointer, sockets
 from tests.running import REPOSITORY
 from tests.sidecar.cli.conftest import Run
 from tests.sidecar.cli.fake_daemon import FakeDaemon

@@ -41,6 +41,7 @@ LIGHT = (
     "completion zsh",
     "logs --help",
     "doctor",
+    "mcp install",
 )
 
 

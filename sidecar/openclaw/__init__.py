@@ -1,0 +1,1 @@
+"""OpenClaw as the host of our plugin: putting it there, proving that it is in use, taking it away."""
