@@ -158,6 +158,7 @@ class Failure(StrEnum):
     LOCKED = "locked"
     MODEL_MISSING = "model_missing"
     INDEX_LOST = "index_lost"
+    DISK_FULL = "disk_full"
     UNSUPPORTED_FLAGS = "unsupported_flags"
     EMBEDDING = "embedding"
 
@@ -174,6 +175,11 @@ class BackendError(Exception):
         self.code = code or str(failure)
         self.message = message
         self.hint = hint
+
+
+def disk_full() -> BackendError:
+    """What to say when there is no room to write: what is indexed stays, and is found."""
+    return BackendError(Failure.DISK_FULL, "The disk is full.", hint="Free space; the next sync goes on.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,8 +18,9 @@ import apsw
 from exporter.deletion import judge
 from exporter.difference import Difference
 from exporter.folder import ExportFolder, ForeignFileError
+from exporter.full_disk import is_full
 from exporter.job import Change, ExportJob, ExportReport, Failure
-from exporter.ledger import Entry, Ledger, Stopped
+from exporter.ledger import Entry, Ledger, NewerLedgerError, Stopped
 from exporter.markdown import Rendering
 from exporter.redact import Redactor
 from exporter.session_store import SessionStore, StoreUnreadableError
@@ -66,9 +67,11 @@ def export_sessions(job: ExportJob, alive: Callable[[], None] = lambda: None) ->
         ):
             return _Run(job, redactor, folder, ledger, store, alive).over(listing)
     except OSError as error:
-        return _failed("export_folder_unusable", _reason(error))
+        return _failed(_code(error, "export_folder_unusable"), _reason(error))
+    except NewerLedgerError as error:
+        return _failed("ledger_newer", str(error))
     except apsw.Error as error:
-        return _failed("ledger_unusable", type(error).__name__)
+        return _failed(_code(error, "ledger_unusable"), type(error).__name__)
 
 
 def export_name(transcript: str) -> str:
@@ -91,6 +94,10 @@ def _failed(code: str, reason: str) -> ExportReport:
     report = ExportReport()
     report.has_failed(Failure("", code, reason))
     return report
+
+
+def _code(error: OSError | apsw.Error, otherwise: str) -> str:
+    return "disk_full" if is_full(error) else otherwise
 
 
 def _reason(error: OSError) -> str:
@@ -223,7 +230,7 @@ class _Run:
         except ForeignFileError as error:
             self._report.has_failed(Failure(file.name, "foreign_file", str(error)))
         except OSError as error:
-            self._report.has_failed(Failure(file.name, "io_error", _reason(error)))
+            self._report.has_failed(Failure(file.name, _code(error, "io_error"), _reason(error)))
 
     def _export(self, file: TranscriptFile) -> None:
         with open_transcript(self._source / file.name) as opened:

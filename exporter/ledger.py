@@ -17,6 +17,9 @@ from exporter.tombstones import Tombstones
 from exporter.transcript import Bookmark
 
 _BUSY_TIMEOUT_MS: Final = 5000
+#: Of the tables below and of the tombstones. Version 0 named every export folder by its absolute path.
+VERSION: Final = 1
+_TABLES: Final = ("exported_session", "session_parent", "export_bookmark")
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS exported_session (
     folder TEXT NOT NULL, name TEXT NOT NULL, session_key TEXT NOT NULL,
@@ -34,6 +37,10 @@ CREATE TABLE IF NOT EXISTS export_bookmark (
     PRIMARY KEY (folder, name)
 ) WITHOUT ROWID
 """
+
+
+class NewerLedgerError(apsw.Error):
+    """The ledger was written by a newer release. It knows what must not come back, so nothing is guessed of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +68,48 @@ class Stopped:
     day: date | None
 
 
+def _way_to(folder: str, ledger: Path) -> str:
+    """A folder beside its ledger, or below, by the way from there: the two are moved and restored together."""
+    beside = os.path.relpath(folder, ledger.parent)
+    return folder if beside.startswith(os.pardir) else beside
+
+
 class Ledger:
-    """The entries of one export folder, and the tombstones. The database may be shared. Raises apsw.Error."""
+    """The entries of one export folder, and the tombstones. The database may be shared.
+
+    Raises apsw.Error, and NewerLedgerError before anything in the file is touched.
+    """
 
     def __init__(self, path: Path, folder: str) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # SQLite gives a new file, and the journal beside it, the mode of this one.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-        self._folder = folder
+        self._folder = _way_to(folder, path)
         self._database = apsw.Connection(str(path))
+        try:
+            self._prepare(folder)
+            self.tombstones = Tombstones(self._database)
+        except BaseException:
+            self._database.close()
+            raise
+
+    def _prepare(self, folder: str) -> None:
         self._database.set_busy_timeout(_BUSY_TIMEOUT_MS)
+        version = self._database.pragma("user_version")
+        if version > VERSION:
+            raise NewerLedgerError(f"version {version}, known is {VERSION}")
         self._database.execute("PRAGMA journal_mode = WAL")
         # What was forgotten must not stay readable in pages that are free.
         self._database.execute("PRAGMA secure_delete = ON").fetchall()
         self._database.execute(_SCHEMA)
-        self.tombstones = Tombstones(self._database)
+        if version < VERSION:
+            self._migrate(folder)
+
+    def _migrate(self, folder: str) -> None:
+        with self._database:
+            for table in _TABLES:
+                self._database.execute(f"UPDATE {table} SET folder = ? WHERE folder = ?", (self._folder, folder))  # noqa: S608
+            self._database.pragma("user_version", VERSION)
 
     def __enter__(self) -> Self:
         return self

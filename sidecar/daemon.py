@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from backends.files import drop_half_written
+from backends.full_disk import is_full_disk
 from backends.qmd import ResidentPool, descendants, sweep
 from sidecar.agents import Agent
 from sidecar.assembly import Assembly
@@ -58,7 +59,7 @@ MAX_DESCRIPTORS = 8192
 TEND_INTERVAL_S = 15.0
 SWEEP_INTERVAL_S = 120.0
 CLOSE_TIMEOUT_S = 10.0
-#: No job begins this late while anybody looks: the two that tend come round within seconds.
+#: No job begins this late while anybody looks: those that tend come round within seconds.
 OVERDUE_S = 2 * TEND_INTERVAL_S
 
 OnReady = Callable[[Settings], None]
@@ -79,17 +80,18 @@ def run(
         check_length(settings.socket)
         private_folder(settings.state_dir)
         # The lock first: a second daemon has no business in the log of the first.
-        with StateLock(settings.state_dir), logging_to(settings, level=log_level) as logs:
+        with StateLock(settings.state_dir) as lock, logging_to(settings, level=log_level) as logs:
             _end_orphans(settings.state_dir)
             drop_half_written(settings.state_dir)
-            daemon = Daemon(configured, environ=os.environ, launch=launch, logs=logs)
+            daemon = Daemon(configured, environ=os.environ, launch=launch, logs=logs, lock=lock)
             asyncio.run(daemon.serve(on_ready))
             _leave_stuck_threads()
     except StartupError as error:
         print(error, file=sys.stderr)  # noqa: T201 - there is no log to say it in
         return error.exit_code
     except OSError as error:
-        print(f"error: {error}\ntry: see whether {settings.state_dir} can be written", file=sys.stderr)  # noqa: T201
+        step = "free space on the disk of" if is_full_disk(error) else "see whether we may write to"
+        print(f"error: {error}\ntry: {step} {settings.state_dir}", file=sys.stderr)  # noqa: T201
         return 1
     return 0
 
@@ -124,11 +126,14 @@ def _end_orphans(state_dir: Path) -> None:
 class Daemon:
     """One daemon: the agents, the worker that indexes for them, and the gateway in front."""
 
-    def __init__(self, configured: Configured, *, environ: Mapping[str, str], launch: Launch, logs: Logs) -> None:
+    def __init__(
+        self, configured: Configured, *, environ: Mapping[str, str], launch: Launch, logs: Logs, lock: StateLock
+    ) -> None:
         settings = configured.settings
         self._launch = launch
         self._configured = configured
         self._logs = logs
+        self._lock = lock
         self._environ = environ
         self._started_at = time.time()
         self._stopping = asyncio.Event()
@@ -195,6 +200,7 @@ class Daemon:
         endpoint.start()
         self._scheduler.every(TEND_INTERVAL_S, "socket.tend", endpoint.tend)
         self._scheduler.every(TEND_INTERVAL_S, "worker.tend", self._worker.tend)
+        self._scheduler.every(TEND_INTERVAL_S, "state.tend", self._tend_state)
         self._scheduler.every(SWEEP_INTERVAL_S, "orphans.sweep", self._sweep)
         self._scheduler.start()
         work = [self._boot(on_ready), self._reload_when_hung_up(), self._attend()]
@@ -236,6 +242,17 @@ class Daemon:
 
     def _status_line(self) -> str:
         return summary(agent.status()["state"] for agent in self._fleet)
+
+    async def _tend_state(self) -> None:
+        """Own the state folder also after somebody removed it: two daemons on one would work against each other."""
+        try:
+            if self._lock.tend():
+                self._logs.reopen()
+            self._pointers.tend()
+        except StartupError as error:
+            log.warning("state folder lost", extra={"fields": {"why": error.message}})
+            if error.code == "already_running":
+                self._stopping.set()
 
     async def _sweep(self) -> None:
         loop = asyncio.get_running_loop()

@@ -18,10 +18,18 @@ POINTER = "daemon.json"
 SOCKET = "sidecar.sock"
 
 
+class HomelessError(Exception):
+    """There is no home folder: `HOME` is not set, and the user has no account, as in many containers."""
+
+
 def home(environ: Mapping[str, str]) -> Path:
-    """The user's home folder: `HOME`, else what the account says."""
-    named = environ.get("HOME")
-    return Path(named) if named else Path.home()
+    """The user's home folder: `HOME`, else what the account says. Raises `HomelessError`."""
+    if named := environ.get("HOME"):
+        return Path(named)
+    try:
+        return Path.home()
+    except RuntimeError as error:
+        raise HomelessError(f"HOME is not set, and user {os.getuid()} has no account with a home folder") from error
 
 
 def _base(environ: Mapping[str, str], variable: str, default: Path) -> Path:

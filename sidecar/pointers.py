@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,16 +15,22 @@ from backends.files import write_atomically
 from sidecar.places import POINTER
 from sidecar.state import private_folder, runtime_folder
 
+log = logging.getLogger(__name__)
+
 
 class Pointers:
     """The files of one daemon: in the shared runtime folder, and in its own state folder."""
 
     def __init__(self) -> None:
         self._files: list[Path] = []
+        self._content = b""
 
     def write(self, *, socket: Path, state_dir: Path, started_at: float, environ: Mapping[str, str]) -> None:
-        """Tell clients where we are. Raises `StartupError` when a folder cannot be made, `OSError` for a full disk."""
-        content = orjson.dumps(
+        """Tell clients where we are. Raises `StartupError` when a folder cannot be made.
+
+        On a full disk, until `tend` finds room, they look for the socket where it is by default, or where a flag says.
+        """
+        self._content = orjson.dumps(
             {
                 "pid": os.getpid(),
                 "socket": str(socket),
@@ -32,10 +39,22 @@ class Pointers:
                 "startedAt": started_at,
             }
         )
-        for folder in {runtime_folder(environ), private_folder(state_dir / "run")}:
-            pointer = folder / POINTER
-            write_atomically(pointer, content)
-            self._files.append(pointer)
+        self._files = [folder / POINTER for folder in {runtime_folder(environ), private_folder(state_dir / "run")}]
+        for pointer in self._files:
+            self._write(pointer)
+
+    def tend(self) -> None:
+        """Write those that are missing, whoever removed them. Raises `StartupError` like `write`."""
+        for pointer in self._files:
+            if _is_missing(pointer):
+                private_folder(pointer.parent)
+                self._write(pointer)
+
+    def _write(self, pointer: Path) -> None:
+        try:
+            write_atomically(pointer, self._content)
+        except OSError as error:
+            log.warning("pointer not written", extra={"fields": {"file": str(pointer), "why": error.strerror}})
 
     def remove(self) -> None:
         """Remove what we wrote, unless another daemon of this user has written its own since."""
@@ -43,3 +62,14 @@ class Pointers:
             with contextlib.suppress(OSError, ValueError):
                 if orjson.loads(pointer.read_bytes())["pid"] == os.getpid():
                     pointer.unlink()
+
+
+def _is_missing(file: Path) -> bool:
+    try:
+        file.lstat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        # Closed to us: it is there as far as anybody knows.
+        return False
+    return False

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 
@@ -13,20 +15,50 @@ log = logging.getLogger(__name__)
 
 #: Share of an interval by which runs are shifted at random, so that agents do not march in step.
 JITTER_SHARE = 0.1
+#: How often the clock is looked at, and by how much it must have been set back to be more than a correction.
+LOOK_S = 15.0
+LEAST_JUMP_S = 1.0
 
 
 class Scheduler:
-    """Runs coroutines at intervals: one run of a job at a time, missed runs joined into one."""
+    """Runs coroutines at intervals: one run of a job at a time, missed runs joined into one.
 
-    def __init__(self) -> None:
+    `wall` is the time in Unix seconds. Runs are planned by it, so that a machine that slept catches up; when it is
+    set back, which is looked for every `look_s` seconds, they are moved along with it.
+    """
+
+    def __init__(self, *, wall: Callable[[], float] = time.time, look_s: float = LOOK_S) -> None:
         self._jobs = AsyncIOScheduler(timezone=UTC)
+        self._wall = wall
+        self._look_s = look_s
+        self._ahead_s = self._ahead()
+        self._look: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
         """Begin; jobs may be added before or after."""
         self._jobs.start()
+        self._keep_looking()
+
+    def _ahead(self) -> float:
+        """How far the clock is ahead of the one that nobody sets."""
+        return self._wall() - time.monotonic()
+
+    def _keep_looking(self) -> None:
+        before, self._ahead_s = self._ahead_s, self._ahead()
+        if self._ahead_s < before - LEAST_JUMP_S:
+            self._move_runs(timedelta(seconds=self._ahead_s - before))
+        self._look = asyncio.get_running_loop().call_later(self._look_s, self._keep_looking)
+
+    def _move_runs(self, by: timedelta) -> None:
+        log.warning("the clock was set back", extra={"fields": {"seconds": round(-by.total_seconds(), 1)}})
+        for job in self._jobs.get_jobs():
+            if job.next_run_time:
+                job.modify(next_run_time=job.next_run_time + by)
 
     def stop(self) -> None:
         """Start no further run. Runs in progress belong to whoever awaits them."""
+        if self._look is not None:
+            self._look.cancel()
         if self._jobs.running:
             self._jobs.shutdown(wait=False)
 

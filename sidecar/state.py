@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import logging
 import os
 import time
 from collections.abc import Mapping
@@ -15,6 +17,8 @@ import orjson
 from sidecar.errors import StartupError
 from sidecar.places import is_ours, meeting_dir
 
+log = logging.getLogger(__name__)
+
 
 class StateLock:
     """`<stateDir>/sidecar.lock`, held with flock for the daemon's life. The content is for people only."""
@@ -24,26 +28,57 @@ class StateLock:
         self._descriptor = -1
 
     def __enter__(self) -> Self:
+        self._take()
+        return self
+
+    def _take(self) -> None:
         private_folder(self.path.parent)
-        self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = _holder(os.read(self._descriptor, 200))
-            os.close(self._descriptor)
+            holder = _holder(os.read(descriptor, 200))
+            os.close(descriptor)
             raise StartupError(
                 "already_running",
                 f"another daemon owns {self.path.parent} ({holder})",
                 hint="stop it with: qmd-sidecar stop, or choose another folder with --state-dir",
             ) from None
-        os.ftruncate(self._descriptor, 0)
-        os.write(self._descriptor, orjson.dumps({"pid": os.getpid(), "startedAt": int(time.time())}))
-        return self
+        # A full disk stops nobody from searching.
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, orjson.dumps({"pid": os.getpid(), "startedAt": int(time.time())}))
+        self._let_go()
+        self._descriptor = descriptor
+
+    def tend(self) -> bool:
+        """Take the lock again where its file was removed, or exchanged as by a backup that is restored; whether it was.
+
+        Raises `StartupError`: `already_running` when another daemon was quicker.
+        """
+        if self._is_in_place():
+            return False
+        log.warning("state folder removed or exchanged", extra={"fields": {"folder": str(self.path.parent)}})
+        self._take()
+        return True
+
+    def _is_in_place(self) -> bool:
+        try:
+            return os.path.samestat(self.path.stat(), os.fstat(self._descriptor))
+        except FileNotFoundError:
+            return False
+        except OSError:
+            # Closed to us for a while, such as a disk that does not answer: it is as it was.
+            return True
+
+    def _let_go(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        os.close(self._descriptor)
+        self._let_go()
 
 
 def holder_of(state_dir: Path) -> int | None:
@@ -80,11 +115,12 @@ def private_folder(path: Path) -> Path:
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not os.access(path, os.W_OK | os.X_OK):
-            raise PermissionError(13, "not writable")
+            raise PermissionError(13, "it cannot be written to")
     except OSError as error:
+        why = "a file or a broken link is in the way" if isinstance(error, FileExistsError) else error.strerror
         raise StartupError(
             "state_folder_unusable",
-            f"cannot use {path}: {error.strerror}",
+            f"cannot use {path}: {why}",
             hint="choose another folder with --state-dir",
         ) from error
     return path

@@ -28,6 +28,7 @@ from backends.builtin.discovery import Known, compare, known_files
 from backends.builtin.legs import Legs, Near, Words
 from backends.builtin.need import started
 from backends.builtin.options import BuiltinOptions, Estimate, IndexJob, Writer
+from backends.builtin.ownership import owner_of
 from backends.builtin.pace import Pace
 from backends.builtin.questions import OTHER_VECTORS, Questions, Semantics, Stored
 from backends.builtin.ranking import Places, located, warm
@@ -177,6 +178,8 @@ class BuiltinBackend:
 
     async def _unindexed(self, query: Query) -> Answer:
         if self._had_index:
+            # What is only closed to us says so.
+            await self._in_pool(lambda: owner_of(self._options.index))
             raise BackendError(Failure.INDEX_LOST, "The index is gone.", hint="A sync rebuilds it from the notes.")
         if self._sync_error is not None:
             error = self._sync_error

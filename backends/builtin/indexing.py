@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import apsw
 
-from backends.base import BackendError, Failure, SyncReport
+from backends.base import BackendError, Failure, SyncReport, disk_full
 from backends.builtin import vec_table
 from backends.builtin.embedding_pass import EmbeddingPass
 from backends.builtin.file_pass import FilePass
@@ -30,6 +30,7 @@ from backends.builtin.schema import DAMAGE, Opened, open_for_writing
 from backends.builtin.successor import Succession, drop_successor, finish_exchange, take_place
 from backends.builtin.upkeep import end_log, forget_words, give_back_pages
 from backends.embedding import Embedder, EmbeddingSpec, EmbeddingUnavailableError
+from backends.full_disk import is_full_disk
 
 EmbedderFor: TypeAlias = Callable[[EmbeddingSpec], Embedder | None]
 
@@ -75,23 +76,14 @@ def run_index_job(
 def _failure(error: Exception) -> BackendError:
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return BackendError(Failure.LOCKED, "Another process is writing the index.", hint="It is tried again later.")
-    if _is_full_disk(error):
-        return BackendError(Failure.INDEX_LOST, "The disk is full.", hint="Free space; the next sync goes on.")
+    if is_full_disk(error):
+        return disk_full()
     name = errno.errorcode.get(error.errno or 0, "OSError") if isinstance(error, OSError) else type(error).__name__
     return BackendError(
         Failure.INDEX_LOST,
         f"The index cannot be written ({name}).",
         hint="Check the rights of its folder, and the disk.",
     )
-
-
-def _is_full_disk(error: BaseException | None) -> bool:
-    """Whether a full disk is behind it: SQLite rolls back by itself then, and apsw's own attempt hides the reason."""
-    while error is not None:
-        if isinstance(error, apsw.FullError) or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
-            return True
-        error = error.__context__
-    return False
 
 
 class _PresentDamagedError(Exception):

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from contextlib import closing
 from dataclasses import dataclass
@@ -37,6 +38,10 @@ BUSY_TIMEOUT_MS = 5_000
 MAX_WAL_BYTES = 16 * 1024 * 1024
 #: A chunk with its vector takes 2 to 3 KB: on SQLite's usual pages of 4 KB half the file would be air.
 PAGE_BYTES = 8192
+#: The log is moved into the file whenever it has so many pages; fewer where the disk has little room for both.
+_LOG_PAGES = 1000
+_LEAST_LOG_PAGES = 32
+_LOG_SHARE_OF_ROOM = 1 / 16
 #: Per reading connection; what one search touches in a large index fits.
 READ_CACHE_KIB = 16 * 1024
 #: What SQLite, and reading what it gives, raise when a file of ours was damaged. Our own SQL breaks no constraint.
@@ -133,6 +138,7 @@ def _open_checked(path: Path, extension: Path | None, lost: str) -> Opened:
             "journal_mode=wal",
             "synchronous=normal",
             f"journal_size_limit={MAX_WAL_BYTES}",
+            f"wal_autocheckpoint={_log_pages(path)}",
             # What was deleted must not stay readable in pages that are free.
             "secure_delete=on",
         ):
@@ -147,6 +153,13 @@ def _open_checked(path: Path, extension: Path | None, lost: str) -> Opened:
     except BaseException:
         connection.close()
         raise
+
+
+def _log_pages(path: Path) -> int:
+    """How long the log may become: most of what is in it is in the file too, and a small disk would be full of it."""
+    disk = os.statvfs(path.parent)
+    room = int(disk.f_bavail * disk.f_frsize * _LOG_SHARE_OF_ROOM) // PAGE_BYTES
+    return max(_LEAST_LOG_PAGES, min(_LOG_PAGES, room))
 
 
 def _require_tables(connection: apsw.Connection) -> None:

@@ -20,8 +20,10 @@ from backends.base import (
     Query,
     SyncReport,
     SyncRequest,
+    disk_full,
 )
 from backends.corpus import Corpus, Located
+from backends.full_disk import is_full_disk
 from backends.passages import Assembled, Candidate, assemble
 from backends.qmd.asking import Ask, Asking, Found
 from backends.qmd.days import files_of
@@ -133,6 +135,8 @@ class QmdBackend:
                 discard_index(self._home)
             raise
         except OSError as error:
+            if is_full_disk(error):
+                raise disk_full() from error
             message = f"qmd's folders cannot be written: {error.strerror or type(error).__name__}."
             raise BackendError(Failure.EXITED, message, hint=f"Look at {self._home.config}.") from error
         finally:

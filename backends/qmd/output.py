@@ -200,6 +200,12 @@ _SIGNS = (
         "Wait for the other qmd to finish.",
     ),
     _sign(
+        r"SQLITE_FULL|database or disk is full|ENOSPC|no space left on device",
+        Failure.DISK_FULL,
+        "the disk is full",
+        "Free space; the next sync goes on.",
+    ),
+    _sign(
         r"SQLITE_NOTADB|file is not a database|SQLITE_CORRUPT|disk image is malformed|no such table",
         Failure.INDEX_LOST,
         "qmd's database is damaged",

@@ -167,7 +167,8 @@ class Syncing:
         if name in self._running:
             return pause_s
         last = self._last.get(name)
-        return 0.0 if last is None else last.at + pause_s - self._wall()
+        # A clock that was set back makes no pause longer.
+        return 0.0 if last is None else min(pause_s, last.at + pause_s - self._wall())
 
     def _run_planned(self, name: str, reason: str) -> None:
         del self._planned[name]

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from sidecar.client import ClientError, DeadlineError, NotAllowedError, NotRunningError, RefusedError
+from sidecar.places import HomelessError
 from sidecar.wording.terminal import printable
 
 
@@ -118,6 +119,9 @@ def verb(function: Callable[..., int | None]) -> Callable[..., None]:
             code = function(**options)
         except (ClientError, VerbError) as error:
             code = report(error, as_json=bool(options.get("as_json")))
+        except HomelessError as error:
+            homeless = VerbError(Exit.CONFIGURATION, "no_home", str(error), hint="set HOME to a folder of this user")
+            code = report(homeless, as_json=bool(options.get("as_json")))
         except KeyboardInterrupt:
             code = Exit.INTERRUPTED
         if code:

@@ -65,6 +65,7 @@ class Logs:
         log_file = settings.sidecar.log.file
         named = Path(log_file).expanduser() if log_file else None
         self._outlet = outlet
+        self._state_dir = settings.state_dir
         self._pinned = pinned
         self._redactor = LazyRedactor()
         self._style = _style(stderr)
@@ -90,7 +91,8 @@ class Logs:
         self._redactor.become(settings.sidecar.redact.patterns, settings.sidecar.redact.allow)
 
     def reopen(self) -> None:
-        """Open the file anew, for logrotate."""
+        """Open the file anew, for logrotate; its folder may be gone with the state folder."""
+        _problem(self._remember, self._state_dir)
         for pipe in self._outlet.pipes:
             pipe.reopen()
 

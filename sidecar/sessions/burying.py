@@ -9,8 +9,9 @@ from typing import Any
 
 import apsw
 
-from backends.base import BackendError, Failure
+from backends.base import BackendError, Failure, disk_full
 from backends.builtin.forgetting import Holdings, holdings
+from backends.full_disk import is_full_disk
 from exporter import ExportJob, bury, compile_pattern
 
 
@@ -34,6 +35,8 @@ def buried(job: BuryJob, alive: Callable[[], None]) -> dict[str, Any]:
     try:
         found = bury(job.export, session=job.session, pattern=job.pattern, alive=alive)
     except (OSError, apsw.Error) as error:
+        if is_full_disk(error):
+            raise disk_full() from error
         message = f"The transcripts, or exports.sqlite, cannot be read ({type(error).__name__})."
         raise BackendError(Failure.EXITED, message, hint="See what `qmd-sidecar export --dry-run` says.") from error
     share = [_held(Path(index), job, found.exports) for index in job.indexes]

@@ -2,7 +2,8 @@
 
 A flush is granted to one caller, who reports how it went. One that nobody reported within `LEASE_S` is taken for lost,
 and counts as a failure: its gateway may have died of it. After `MAX_FAILURES` the session has to wait for its next
-compaction. A ledger that is damaged is moved aside and begun anew: a flush too many is better than none.
+compaction. A ledger that is damaged is moved aside and begun anew: a flush too many is better than none. One of
+a newer release stays as it is.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ CREATE TABLE IF NOT EXISTS session_flush (
     stage TEXT NOT NULL, failures INTEGER NOT NULL, begun_at REAL NOT NULL
 ) STRICT
 """
+#: Of the table. A file of 0 is from before there were versions, and is the same as 1.
+VERSION: Final = 1
 #: The file cannot be understood. Anything else (a full disk, missing rights) would befall a new file as well.
 _DAMAGE: Final = (apsw.CorruptError, apsw.NotADBError, apsw.SQLError, ValueError)
 #: Held for milliseconds; without it two threads could move the same damaged file aside, the second one a good one.
@@ -175,7 +178,12 @@ class FlushLedger:
         os.close(os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
         with closing(apsw.Connection(str(self._path))) as database:
             database.set_busy_timeout(_BUSY_TIMEOUT_MS)
+            version = database.pragma("user_version")
+            if version > VERSION:
+                raise LedgerError("NewerVersion")
             database.execute(_SCHEMA)
+            if version < VERSION:
+                database.pragma("user_version", VERSION)
             yield database
 
     def _set_aside(self, error: Exception) -> None:

@@ -30,6 +30,7 @@ REMEDIES = {
     "locked": "end the other process that writes this index",
     "model_missing": 'qmd pull, or set memory.qmd.searchMode: "search"',
     "index_lost": f"qmd-sidecar sync {_AGENTS} --force",
+    "disk_full": "free space on the disk of the state folder; the next sync goes on",
     "unsupported_flags": "npm install -g @tobilu/qmd@latest",
 }
 

@@ -17,6 +17,7 @@ REASONS = {
     "locked": "qmd's index is locked by another process",
     "model_missing": "qmd lacks the model that this mode needs",
     "index_lost": "qmd's index is not built yet, or gone",
+    "disk_full": "the disk is full",
     "unsupported_flags": "this version of qmd does not know this kind of search",
 }
 

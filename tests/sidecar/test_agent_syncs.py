@@ -10,6 +10,7 @@ from pathlib import Path
 from backends.base import Answer, BackendError, BackendStatus, Failure, Query, SyncReport, SyncRequest
 from backends.corpus import Corpus
 from sidecar.agents import Agent
+from sidecar.agents.syncing import Syncing
 from sidecar.config import load
 
 
@@ -207,3 +208,27 @@ def test_a_failed_sync_is_told_to_whoever_searches_and_forgotten_when_mended(tmp
         assert agent.notices_about("builtin") == ()
 
     run(tmp_path, scenario)
+
+
+def test_a_clock_that_is_set_back_makes_no_pause_longer() -> None:
+    """What changes afterwards is indexed in time, not when the clock has come to the last sync again."""
+
+    async def scenario() -> None:
+        engine, now = Engine(), 2_000_000_000.0
+        engine.go_on.set()
+        syncing = Syncing(
+            "main",
+            {"builtin": (engine, 0.01)},
+            overall=engine.status,
+            export=None,
+            on_synced=lambda: None,
+            wall=lambda: now,
+        )
+        await syncing.sync(SyncRequest(reason="request"))
+        now -= 86_400
+        syncing.refresh("change")
+        async with asyncio.timeout(20):
+            await until(lambda: len(engine.requests) == 2)
+        await syncing.stop(grace_s=1)
+
+    asyncio.run(scenario())

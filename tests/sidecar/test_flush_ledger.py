@@ -281,3 +281,18 @@ def test_sessions_that_are_long_gone_are_forgotten(ledger: FlushLedger, monkeypa
     assert ledger.claim(MAIN, NOW) is Claim.UNDER_WAY
     assert ledger.claim(others[2], NOW) is Claim.UNDER_WAY
     assert ledger.claim(others[0], NOW) is Claim.GRANTED
+
+
+def test_a_ledger_of_a_newer_release_is_left_as_it_is(ledger: FlushLedger, tmp_path: Path) -> None:
+    """It is not damaged, and the release that wrote it may come back."""
+    path = tmp_path / "agent" / "flushes.sqlite"
+    assert ledger.claim(MAIN, NOW) is Claim.GRANTED
+    with apsw.Connection(str(path)) as database:
+        database.execute("ALTER TABLE session_flush RENAME TO session_cycle")
+        database.pragma("user_version", 2)
+    database.close()
+    before = path.read_bytes()
+    with pytest.raises(LedgerError, match="NewerVersion"):
+        ledger.claim(MAIN, NOW)
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == [path.name]

@@ -99,3 +99,28 @@ def test_how_late_the_next_job_is_tells_whether_anybody_looks() -> None:
         scheduler.stop()
 
     asyncio.run(scenario())
+
+
+def test_a_clock_that_is_set_back_delays_no_job() -> None:
+    """Else one that was a year ahead would end all upkeep for a year; what is due in three days stays that."""
+    day_s = 86_400.0
+
+    async def scenario() -> None:
+        async def job() -> None:
+            raise AssertionError("not due yet")
+
+        ahead_s = day_s
+        scheduler = Scheduler(wall=lambda: time.time() + ahead_s, look_s=0.005)
+        scheduler.every(3 * day_s, "job", job)
+        scheduler.start()
+        before = scheduler.next_run("job")
+        assert before is not None
+        ahead_s = 0.0
+        async with asyncio.timeout(10):
+            while (after := scheduler.next_run("job")) == before:
+                await asyncio.sleep(0.005)
+        assert after is not None
+        assert abs(before - day_s - after) < 60
+        scheduler.stop()
+
+    asyncio.run(scenario())

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import resource
+import shutil
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from sidecar.errors import StartupError
+from sidecar.pointers import Pointers
 from sidecar.state import StateLock, private_folder, runtime_folder
 
 HOLDER = """
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from sidecar.state import StateLock
 with StateLock(Path(sys.argv[1])):
@@ -54,3 +61,69 @@ def test_the_runtime_folder_may_not_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "qmd-sidecar").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(StartupError):
         runtime_folder({"XDG_RUNTIME_DIR": str(tmp_path)})
+
+
+def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
+    """Also a link to a folder that is gone."""
+    (tmp_path / "state").symlink_to(tmp_path / "unmounted")
+    with pytest.raises(StartupError, match="a file or a broken link is in the way"):
+        private_folder(tmp_path / "state")
+
+
+def test_a_state_folder_that_is_removed_stays_ours(tmp_path: Path) -> None:
+    """A second daemon must not take what the first one goes on writing to; clients find it again."""
+    state, pointers = tmp_path / "state", Pointers()
+    with StateLock(state) as lock:
+        pointers.write(socket=tmp_path / "s", state_dir=state, started_at=0.0, environ={"TMPDIR": str(tmp_path)})
+        assert not lock.tend()
+        shutil.rmtree(state)
+        assert lock.tend()
+        pointers.tend()
+        with pytest.raises(StartupError, match="another daemon owns"), StateLock(state):
+            pass
+        assert (state / "run" / "daemon.json").exists()
+    with StateLock(state):
+        assert True, "both locks end with their holder"
+
+
+def test_a_state_folder_that_is_closed_for_a_while_is_as_it_was(tmp_path: Path) -> None:
+    """Nothing is made anew and nothing raised: it may be open again in a moment."""
+    state, pointers = tmp_path / "state", Pointers()
+    with StateLock(state) as lock:
+        pointers.write(socket=tmp_path / "s", state_dir=state, started_at=0.0, environ={"TMPDIR": str(tmp_path)})
+        state.rename(tmp_path / "aside")
+        state.write_text("", encoding="utf-8")
+        assert not lock.tend()
+        pointers.tend()
+        assert state.read_text(encoding="utf-8") == ""
+
+
+def test_a_state_folder_that_another_daemon_took_is_left_to_it(tmp_path: Path) -> None:
+    """Whoever was quicker goes on, and the other one is told to end."""
+    state = tmp_path / "state"
+    with StateLock(state) as lock:
+        lock.path.unlink()
+        with StateLock(state), pytest.raises(StartupError) as refused:
+            lock.tend()
+    assert refused.value.code == "already_running"
+
+
+@contextmanager
+def nothing_can_be_written() -> Iterator[None]:
+    """Every write of this process fails, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_keeps_no_daemon_from_starting(tmp_path: Path) -> None:
+    """What is indexed can be searched: the lock holds without its text, and clients look where sockets are."""
+    pointers = Pointers()
+    with nothing_can_be_written(), StateLock(tmp_path / "state"):
+        pointers.write(
+            socket=tmp_path / "s", state_dir=tmp_path / "state", started_at=0.0, environ={"TMPDIR": str(tmp_path)}
+        )
+    assert not [*tmp_path.rglob("*daemon.json*")]

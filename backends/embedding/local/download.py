@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import time
@@ -15,6 +14,7 @@ import orjson
 
 from backends.embedding.base import EmbeddingUnavailableError
 from backends.embedding.local.fetching import Fetch, FetchError, Stream
+from backends.full_disk import is_full_disk
 from backends.gguf import NotWholeError, check_whole
 
 _LOCK_WAIT_S = 3600.0
@@ -197,7 +197,7 @@ def _offline(detail: str) -> EmbeddingUnavailableError:
 
 
 def _disk_error(error: OSError, folder: Path) -> EmbeddingUnavailableError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if is_full_disk(error):
         return EmbeddingUnavailableError(
             "local_disk_full", f"There is no room for the model in {folder}.", hint="Make room, or set modelCacheDir."
         )

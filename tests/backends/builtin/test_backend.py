@@ -100,6 +100,20 @@ def test_an_index_deleted_under_the_engine_is_lost_and_comes_back(desk: Desk) ->
     assert desk.paths("zebracomet") == ["memory/a.md"]
 
 
+def test_an_index_that_is_closed_to_us_is_not_called_gone(desk: Desk) -> None:
+    """No sync could build it; once its folder is open again it answers as before."""
+    desk.write("memory/a.md", "zebracomet\n")
+    desk.sync()
+    folder = desk.index.parent
+    aside = folder.rename(folder.with_name("aside"))
+    folder.write_text("", encoding="utf-8")
+    with pytest.raises(BackendError, match="cannot be read"):
+        desk.answer("zebracomet")
+    folder.unlink()
+    aside.rename(folder)
+    assert desk.paths("zebracomet") == ["memory/a.md"]
+
+
 def test_a_scan_counts_new_changed_and_vanished_files(desk: Desk) -> None:
     """What differs from the index is pending until a sync."""
     for name in "abc":

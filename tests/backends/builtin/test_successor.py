@@ -403,7 +403,7 @@ def test_a_disk_that_fills_up_during_a_build_costs_nothing(semantic: Desk, tmp_p
     )
     assert told.stdout.splitlines() == [
         "400",
-        "index_lost The disk is full. Free space; the next sync goes on.",
+        "disk_full The disk is full. Free space; the next sync goes on.",
         "True",
         "index_replaced",
         "['main.sqlite', 'main.sqlite.lock', 'main.sqlite.owner']",

@@ -91,6 +91,8 @@ def test_a_crash_after_the_answer_is_used_and_told() -> None:
         (done(), Failure.BAD_OUTPUT),
         (done(b"\xff\xfe\x00\x80"), Failure.BAD_OUTPUT),
         (done(stderr="SqliteError: database is locked", status=1), Failure.LOCKED),
+        (done(stderr="SqliteError: database or disk is full", status=1), Failure.DISK_FULL),
+        (done(stderr="Error: ENOSPC: no space left on device, write", status=1), Failure.DISK_FULL),
         (done(stderr="was compiled against NODE_MODULE_VERSION 115", status=1), Failure.BROKEN_INSTALL),
         (done(stderr="code: 'ERR_DLOPEN_FAILED'", status=1), Failure.BROKEN_INSTALL),
         (done(stderr="Error: Cannot find module '/x/dist/qmd.js'", status=1), Failure.BROKEN_INSTALL),

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sidecar.client.finding import read_pointer, sockets
+from tests.running import REPOSITORY
 from tests.sidecar.cli.conftest import Run
 from tests.sidecar.cli.fake_daemon import FakeDaemon
 
@@ -120,3 +124,18 @@ def test_a_broken_pointer_is_no_pointer(folder: Path, content: str) -> None:
 def test_a_socket_path_that_is_too_long_is_not_running(run: Run, folder: Path) -> None:
     """The system's limit for socket paths ends in a sentence."""
     assert run("agents", "--socket", str(folder / ("x" * 200))).exit_code == 3
+
+
+def test_a_user_without_an_account_is_told_to_set_home() -> None:
+    """As in many containers. One line of what and one of what next, and no traceback."""
+    unshare = shutil.which("unshare")
+    as_nobody = [str(unshare), "--map-user=54321"]
+    if unshare is None or subprocess.run([*as_nobody, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this machine lets nobody be another user")
+    command = [*as_nobody, sys.executable, "-m", "sidecar", "status"]
+    told = subprocess.run(command, env={}, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert told.returncode == 78
+    assert told.stderr == (
+        "error: HOME is not set, and user 54321 has no account with a home folder\n"
+        "try: set HOME to a folder of this user\n"
+    )
