@@ -94,7 +94,7 @@ def _missing(command: str) -> BackendError:
         return BackendError(Failure.BROKEN_INSTALL, f"{command} is not executable.", hint=f"chmod +x {command}")
     return BackendError(
         Failure.MISSING,
-        f"{command} was not found on the PATH of this service.",
+        f"{command} was not found on the daemon's PATH.",
         hint="Install it (npm install -g @tobilu/qmd) or set memory.qmd.command to its full path.",
     )
 
@@ -105,7 +105,7 @@ def _check_interpreter(script: Path, path: str) -> None:
         return
     raise BackendError(
         Failure.BROKEN_INSTALL,
-        f"{script} needs {interpreter}, which was not found on the PATH of this service.",
+        f"{script} needs {interpreter}, which was not found on the daemon's PATH.",
         hint=f"Install {interpreter} or add its folder to the service's PATH.",
     )
 

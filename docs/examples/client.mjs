@@ -2,6 +2,10 @@
 import http from "node:http";
 
 const [, , socketPath, query] = process.argv;
+if (!query) {
+  console.error("usage: node client.mjs SOCKET QUESTION");
+  process.exit(1);
+}
 
 const post = (route, body) =>
   new Promise((resolve, reject) => {

@@ -24,6 +24,8 @@ class Daemon(HTTPConnection):
         return json.load(self.getresponse())
 
 
+if len(sys.argv) != 3:
+    sys.exit("usage: python client.py SOCKET QUESTION")
 daemon, me = Daemon(sys.argv[1]), {"sessionKey": "agent:main:main"}
 question = {"query": sys.argv[2]}
 found = daemon.post("main/memory_search", question | me)

@@ -104,7 +104,7 @@ def report(error: ClientError | VerbError, *, as_json: bool) -> Exit:
 def _told(error: ClientError | VerbError) -> Iterator[str]:
     yield error.message if isinstance(error, NotRunningError) else f"error: {error.message}"
     if isinstance(error, RefusedError):
-        yield from (f"       {detail}" for detail in error.details)
+        yield from (f"       {detail}" for detail in error.details if detail != error.message)
         yield f"       ({error.code}, request {error.request_id or 'without id'})"
     if error.hint:
         yield f"try: {error.hint}"

@@ -12,7 +12,7 @@ from sidecar.wording.terminal import Style, ago, one_line, size, upcoming
 
 _SIGNS = {"ready": "●", "indexing": "◐", "degraded": "▲", "unavailable": "✖", "disabled": "○"}
 #: Who makes room on a narrow screen, in this order; what leaves stands in `status AGENT` as well.
-_GIVING_WAY = ("NEXT", "BACKEND", "MEMORY", "AGENT", "UPDATED", "DOCS", "PENDING")
+_GIVING_WAY = ("NEXT", "BACKEND", "RAM", "AGENT", "UPDATED", "DOCS", "PENDING")
 
 
 def agent_table(agents: Sequence[Mapping[str, Any]], now: dt.datetime, style: Style, width: int | None) -> list[str]:
@@ -41,7 +41,7 @@ def _columns(agents: Sequence[Mapping[str, Any]], now: dt.datetime, style: Style
         column("PENDING", lambda agent: _count((agent.get("pending") or {}).get("files", 0)), right=True),
         column("UPDATED", lambda agent: ago((agent.get("lastSync") or {}).get("at"), now=now)),
         column("NEXT", lambda agent: upcoming(agent.get("nextUpdateAt"), now=now)),
-        column("MEMORY", lambda agent: _memory(agent), right=True),
+        column("RAM", lambda agent: _memory(agent), right=True),
     ]
 
 

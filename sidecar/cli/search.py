@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from sidecar.wording.terminal import Style, can_redraw
 GRACE_S = 5.0
 _EMPTY_EXITS = {"denied": Exit.DENIED, "disabled": Exit.UNAVAILABLE, "unavailable": Exit.UNAVAILABLE}
 
+_DAY = click.DateTime(formats=["%Y-%m-%d"])
+
 
 @click.command()
 @click.argument("query")
@@ -30,8 +33,8 @@ _EMPTY_EXITS = {"denied": Exit.DENIED, "disabled": Exit.UNAVAILABLE, "unavailabl
 @click.option("--max-results", "-n", type=click.IntRange(1, 50), help="At most so many passages.")
 @click.option("--mode", type=click.Choice(["search", "vsearch", "query"]), help="How to search.")
 @click.option("--min-score", type=click.FloatRange(0, 1), help="The least relevance.")
-@click.option("--after", metavar="DAY", help="Only notes of this day (YYYY-MM-DD) or later.")
-@click.option("--before", metavar="DAY", help="Only notes of this day or earlier.")
+@click.option("--after", type=_DAY, metavar="DAY", help="Only notes of this day (YYYY-MM-DD) or later.")
+@click.option("--before", type=_DAY, metavar="DAY", help="Only notes of this day or earlier.")
 @click.option("--explain", is_flag=True, help="Say why each passage was found and stands where it does.")
 @click.option("--session", metavar="KEY", help="Search as this session would: its scope applies.")
 @click.option("--timeout-ms", type=click.IntRange(1, 600_000), help="The deadline of the search.")
@@ -43,8 +46,8 @@ def search(
     max_results: int | None,
     mode: Mode | None,
     min_score: float | None,
-    after: str | None,
-    before: str | None,
+    after: datetime | None,
+    before: datetime | None,
     explain: bool,
     session: str | None,
     timeout_ms: int | None,
@@ -67,8 +70,8 @@ def search(
         maxResults=max_results,
         mode=mode,
         minScore=min_score,
-        after=after,
-        before=before,
+        after=_iso(after),
+        before=_iso(before),
         explain=explain or None,
         sessionKey=session or f"agent:{chosen}:cli:direct:search",
         timeoutMs=timeout_ms,
@@ -78,6 +81,10 @@ def search(
     else:
         _show(client, chosen, reply, query, session)
     return outcome_exit(reply)
+
+
+def _iso(day: datetime | None) -> str | None:
+    return day.date().isoformat() if day else None
 
 
 def _show(client: Client, agent: str, reply: Mapping[str, Any], query: str, session: str | None) -> None:

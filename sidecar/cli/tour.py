@@ -84,10 +84,16 @@ def make_sample(state_dir: Path, *, today: dt.date) -> Path:
     for folder in (state_dir, workspace, workspace / "memory"):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for age_days, text in enumerate(_NOTES, start=1):
-        (workspace / "memory" / f"{today - dt.timedelta(days=age_days)}.md").write_text(text, encoding="utf-8")
+        _write(workspace / "memory" / f"{today - dt.timedelta(days=age_days)}.md", text)
     # Last, since it says that the sample is complete.
-    (workspace / "MEMORY.md").write_text(_LONG_TERM, encoding="utf-8")
+    _write(workspace / "MEMORY.md", _LONG_TERM)
     return workspace
+
+
+def _write(note: Path, text: str) -> None:
+    """Closed to others, as is everything in the state folder."""
+    note.touch(mode=0o600)
+    note.write_text(text, encoding="utf-8")
 
 
 def ask(settings: Settings) -> None:
@@ -101,7 +107,8 @@ def ask(settings: Settings) -> None:
         lines = list(_answer(settings, agent.id, question)) if question else _no_notes(agent.workspace)
     except ClientError as error:
         lines = [f"The tour could not ask its question: {error.message}", f"try: {error.hint or 'qmd-sidecar status'}"]
-    print("\n".join([*lines, "", f"Socket    {settings.socket}", *_next_steps(settings, agent.id, question)]))
+    places = [*_notes_line(agent.workspace), f"Socket    {settings.socket}"]
+    print("\n".join([*lines, "", *places, *_next_steps(settings, agent.id, question)]))
     print("Ctrl-C stops the daemon.", flush=True)
 
 
@@ -141,11 +148,20 @@ def _no_notes(workspace: Path) -> list[str]:
     return [f"There are no notes in {workspace} yet.", f"Write one, for example {workspace}/memory/{today}.md"]
 
 
+def _notes_line(workspace: Path) -> Iterator[str]:
+    """Of a sample: that it is one, and where notes of one's own belong."""
+    from sidecar.config.agents import WORKSPACE
+
+    if workspace.name == SAMPLE_FOLDER:
+        yield f"Notes     samples in {workspace}; your own belong into {WORKSPACE}/memory, from the next start on"
+
+
 def _next_steps(settings: Settings, agent: str, question: str | None) -> list[str]:
     body = json.dumps({"query": question or "what did we decide?", "sessionKey": _session(agent)}, ensure_ascii=False)
     url = f"http://localhost/v1/agents/{quote(agent, safe='')}/memory_search"
+    whose = f" -a {shlex.quote(agent)}" if len(settings.agents) > 1 else ""
     return [
-        f"Try       {_command()} search --socket {shlex.quote(str(settings.socket))} 'your own question'",
+        f"Try       {_command()} search{whose} --socket {shlex.quote(str(settings.socket))} 'your own question'",
         f"          curl -s --unix-socket {shlex.quote(str(settings.socket))} {url} -d {shlex.quote(body)}",
     ]
 

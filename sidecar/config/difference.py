@@ -22,12 +22,15 @@ FIXED: Final[tuple[KeyPath, ...]] = (
     ("memory", "qmd", "resident", "max"),
     ("memory", "qmd", "resident", "maxRssMb"),
 )
+#: Which file it is: no key of it, and nothing that the daemon does differently.
+_FILE: Final[KeyPath] = ("path",)
 _ABSENT: Final = object()
 
 
 def changed_keys(old: Settings, new: Settings) -> tuple[KeyPath, ...]:
     """The effective keys with another value, in the order of `config show`. Lists are compared as wholes."""
-    return tuple(dict.fromkeys((*_differing(effective(old), effective(new), ()), *_secret(old, new))))
+    differing = (key for key in _differing(effective(old), effective(new), ()) if key != _FILE)
+    return tuple(dict.fromkeys((*differing, *_secret(old, new))))
 
 
 def needs_restart(key: KeyPath) -> bool:

@@ -35,10 +35,15 @@ class Finding:
         """`file:line`, as far as it is known."""
         return ":".join(str(part) for part in (self.file, self.line) if part is not None)
 
+    @property
+    def advice(self) -> str:
+        """The message, and the hint where there is one."""
+        return self.message + (f" ({self.hint})" if self.hint else "")
+
     def __str__(self) -> str:
         """One line for a terminal: place, key, message and hint."""
         head = " ".join(part for part in (self.place, self.key) if part)
-        return f"{head}: {self.message}" + (f" ({self.hint})" if self.hint else "")
+        return f"{head}: {self.advice}"
 
 
 class ConfigError(Exception):

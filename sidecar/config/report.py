@@ -31,10 +31,10 @@ def check(
     state_dir: Path | None = None,
     socket: Path | None = None,
 ) -> tuple[Finding, ...]:
-    """Everything that is wrong or odd, errors first. Never raises for a bad configuration."""
+    """Everything that is wrong or odd, errors first, then from top to bottom. Never raises for a bad configuration."""
     settings, findings = inspect(config, environ=environ, state_dir=state_dir, socket=socket)
     missing = (*_missing_workspaces(settings), *_missing_paths(settings)) if settings is not None else ()
-    return tuple(sorted((*findings, *missing), key=lambda finding: finding.severity))
+    return tuple(sorted((*findings, *missing), key=lambda found: (found.severity, found.file or "", found.line or 0)))
 
 
 def _missing_workspaces(settings: Settings) -> Iterator[Finding]:

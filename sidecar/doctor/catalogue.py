@@ -49,7 +49,7 @@ TITLES: Final[Mapping[CheckId, str]] = {
     "clock": "the clock and the times of the notes agree",
     "socket": "the socket is private and in its place",
     "daemons": "no other process is in the way",
-    "service": "the service outlives a logout",
+    "service": "no service ends with a logout",
     "watching": "changed files are seen at once",
     "qmd": "qmd starts from here",
     "models": "qmd has the models that its mode needs",
@@ -286,6 +286,12 @@ class Code(Enum):
         "No embedding provider: the built-in engine finds words alone.",
         "{python} -m pip install 'qmd-sidecar[static]'",
     )
+    EMBEDDING_KEY_MISSING = (
+        "embedding",
+        Severity.WARNING,
+        "The embedding provider that is named has no key; it can be given one, or be another.",
+        "${{EDITOR:-vi}} +{line} {file}",
+    )
     EMBEDDING_FAILS = (
         "embedding",
         Severity.ERROR,
@@ -301,7 +307,7 @@ class Code(Enum):
     SEARCH_UNAVAILABLE = (
         "search",
         Severity.ERROR,
-        "No engine answers a search.",
+        "No engine answers a search; when that is for the embedding provider, the command opens the configuration.",
         "qmd-sidecar sync {agent} --force --wait",
     )
     SEARCH_FALLBACK = (

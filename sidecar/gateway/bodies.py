@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from datetime import date
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -296,7 +297,7 @@ def parse(model: type[AnyBody], raw: bytes) -> AnyBody:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        findings = _findings(error)
+        findings = _findings(error, model)
         first = findings[0]
         raise GatewayError(
             Code.INVALID_REQUEST,
@@ -326,11 +327,26 @@ def whole(request: Request, name: str) -> int | None:
     raise GatewayError(Code.INVALID_REQUEST, f"{name}: must be a whole number", hint=f"ask with ?{name}=0")
 
 
-def _findings(error: ValidationError) -> list[dict[str, str]]:
+def _findings(error: ValidationError, model: type[Body]) -> list[dict[str, str]]:
     rows = error.errors(include_url=False, include_context=False, include_input=False)
-    return [{"field": ".".join(map(str, row["loc"]))[:200], "message": _told(row)} for row in rows[:20]]
+    return [{"field": ".".join(map(str, row["loc"]))[:200], "message": _told(row, model)} for row in rows[:20]]
 
 
-def _told(row: ErrorDetails) -> str:
-    # pydantic would name a class of ours.
-    return "must be an object" if row["type"] == "model_type" else row["msg"].removeprefix("Value error, ")
+def _told(row: ErrorDetails, model: type[Body]) -> str:
+    match row["type"]:
+        case "model_type":
+            # pydantic would name a class of ours.
+            return "must be an object"
+        case "missing":
+            return "is missing"
+        case "extra_forbidden":
+            return _unknown(row["loc"], model)
+        case _:
+            return row["msg"].removeprefix("Value error, ")
+
+
+def _unknown(at: tuple[int | str, ...], model: type[Body]) -> str:
+    """That a field is unknown, with the nearest one of the body."""
+    known = [field.alias or name for name, field in model.model_fields.items()]
+    near = difflib.get_close_matches(str(at[0])[:200], known, n=1) if len(at) == 1 else []
+    return f"no such field; did you mean {near[0]}?" if near else "no such field"

@@ -51,7 +51,7 @@ def denial(denied: Any) -> str:
     """Which rule denied which kind of chat, and where the others are to be seen."""
     facts = denied if isinstance(denied, Mapping) else {}
     chat = " ".join(str(facts[key]) for key in ("channel", "chatType") if facts.get(key)) or "this session"
-    return f"{chat} (rule: {facts.get('rule', 'default')}). Every rule: qmd-sidecar scope explain"
+    return f"{chat} (rule: {facts.get('rule', 'default')}). Every rule: qmd-sidecar scope explain --session KEY"
 
 
 def fallback(given: Any) -> str:

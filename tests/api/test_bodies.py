@@ -49,6 +49,23 @@ def test_a_body_that_is_no_object_is_told_so(text: str) -> None:
     assert refused.value.message == "the body: must be an object"
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"query": "boat", "maxResult": 3}', "maxResult: no such field; did you mean maxResults?"),
+        ('{"query": "boat", "max_results": 3}', "max_results: no such field; did you mean maxResults?"),
+        ('{"query": "boat", "colour": 3}', "colour: no such field"),
+        ('{"query": "boat", "caller": {"owners": true}}', "caller.owners: no such field"),
+        ("{}", "query: is missing"),
+    ],
+)
+def test_a_field_that_is_wrongly_named_or_missing_is_told(text: str, told: str) -> None:
+    """With the nearest field there is, as for keys of the configuration."""
+    with pytest.raises(GatewayError) as refused:
+        parse(SearchBody, text.encode())
+    assert refused.value.message == told
+
+
 @pytest.mark.parametrize("text", ["\\u001e", "\\u0085", "\\ufeff", "\\u0000 ", "\\u3000"])
 def test_a_query_without_a_word_is_refused_by_schema_and_parser(text: str) -> None:
     """Dialects of patterns differ in what white space is."""

@@ -39,7 +39,7 @@ def _work(daemon: Running, over: Event) -> None:
     """Write to all that is copied, until it was."""
     while not over.is_set():
         daemon.sync("main", force=True)
-        daemon.call("POST", "/v1/agents/main/memory_flush", {**FLUSH, "compactionCount": 9})
+        daemon.call("POST", "/v1/agents/main/memory_flush", {**FLUSH, "sessionKey": "agent:main:direct:other"})
 
 
 def _back_up(state: Path, backup: Path) -> None:

@@ -54,3 +54,14 @@ def test_a_client_searches_reads_is_denied_and_is_told_its_error(name: str, daem
 def test_a_client_is_short(name: str) -> None:
     """It is there to be read."""
     assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) < 45
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_client_without_a_question_says_how_it_is_called(name: str) -> None:
+    """Without a socket Node would knock at a port."""
+    interpreter = CLIENTS[name]
+    if interpreter is None:
+        pytest.skip("node is not here: docs/examples/client.mjs was not tried")
+    done = subprocess.run([interpreter, str(EXAMPLES / name)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.endswith(f"{name} SOCKET QUESTION\n")

@@ -12,6 +12,7 @@ from typing import Any
 from backends.corpus import Kind, Located
 from sidecar.agents import Agent
 from sidecar.doctor.catalogue import Code, Finding, Severity
+from sidecar.doctor.checks.configuration import opened_in_editor
 from sidecar.doctor.subject import Subject
 from sidecar.gateway.view import DaemonView
 from sidecar.tools import reading, recall
@@ -63,7 +64,7 @@ async def _tried(agent: Agent, daemon: DaemonView, subject: Subject) -> list[Fin
     key = f"agent:{agent.id}:cli:direct:doctor"
     asked = recall.SearchRequest(text=question or _ANYTHING, session_key=key, min_score=0.0, corpus="memory")
     reply = await recall.search(agent, asked, daemon.settings)
-    found = _judged(agent, reply, sought=bool(question))
+    found = _judged(agent, reply, subject, sought=bool(question))
     return [*found, *(await _read(agent, note, key, daemon) if note else ())]
 
 
@@ -92,10 +93,12 @@ def _question(note: Located) -> str:
     return " ".join(sorted(found, key=len, reverse=True)[:_MOST_WORDS])
 
 
-def _judged(agent: Agent, reply: Mapping[str, Any], *, sought: bool) -> list[Finding]:
+def _judged(agent: Agent, reply: Mapping[str, Any], subject: Subject, *, sought: bool) -> list[Finding]:
     if reply["outcome"] == "unavailable":
         why = reply.get("error") or "no engine answers"
-        return [Code.SEARCH_UNAVAILABLE.found(f"{agent.id}: {why}", agent=agent.id)]
+        # No sync gives a provider what it lacks.
+        command = opened_in_editor(subject) if "embeddingBootstrap" in reply["debug"] else None
+        return [Code.SEARCH_UNAVAILABLE.found(f"{agent.id}: {why}", command=command, agent=agent.id)]
     found = []
     if fallen := reply.get("fallback"):
         found.append(_fallen(agent, reply, fallen))

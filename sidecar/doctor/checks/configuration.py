@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
@@ -35,6 +36,11 @@ def told(remark: Remark, file: str) -> Finding:
 def file_of(subject: Subject) -> str:
     """The file in use, or the one that would be."""
     return str(subject.settings.path or places.config_candidates(subject.environ)[-2])
+
+
+def opened_in_editor(subject: Subject) -> str:
+    """The command that opens the file in use."""
+    return f"${{EDITOR:-vi}} {shlex.quote(file_of(subject))}"
 
 
 def changes(subject: Subject) -> Iterator[Finding]:

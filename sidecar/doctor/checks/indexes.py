@@ -96,16 +96,26 @@ def vectors(subject: Subject) -> Iterator[Finding]:
 
 
 async def embedding(subject: Subject) -> list[Finding]:
-    """Whether there is a provider, and with `deep` whether it gives a vector."""
+    """Whether there is a provider with a key, and with `deep` whether it gives a vector."""
     if not subject.wants_builtin:
         return []
     if subject.deep and subject.live is not None:
         return await _probed(subject)
+    if keyless := list(_keyless(subject)):
+        return keyless
     bare = [agent.id for agent in subject.agents if resolve(choose(subject.settings, agent).first) == "none"]
     wanted = [name for name in bare if subject.settings.agents[name].search.provider != "none"]
     if not wanted:
         return []
     return [Code.KEYWORDS_ONLY.found(f"there is no embedding model for {', '.join(wanted)}", python=sys.executable)]
+
+
+def _keyless(subject: Subject) -> Iterator[Finding]:
+    """Providers that are named and have no key, as `config check` tells them."""
+    for remark in subject.settings.findings:
+        if remark.code == "no_api_key" and remark.key.endswith(".provider"):
+            file = remark.file or file_of(subject)
+            yield Code.EMBEDDING_KEY_MISSING.found(remark.advice, line=remark.line or 1, file=file)
 
 
 async def _probed(subject: Subject) -> list[Finding]:

@@ -99,9 +99,9 @@ async def reload(daemon: DaemonView, request: Request) -> Response:
         raise GatewayError(
             Code.CONFIGURATION,
             "the configuration on disk is wrong; the previous one is still in force",
-            hint="correct what `details` name, and reload again",
+            hint="correct the file until `qmd-sidecar config check` is content, and reload again",
             details=[
-                {"field": f"{found.place} {found.key}".strip(), "message": found.message} for found in error.findings
+                {"field": f"{found.place} {found.key}".strip(), "message": found.advice} for found in error.findings
             ],
         ) from None
     return json_response(

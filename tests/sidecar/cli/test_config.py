@@ -33,6 +33,13 @@ def test_an_error_names_file_line_and_key(run: Run, file: Path) -> None:
     assert "1 error, 0 warnings" in result.stderr
 
 
+def test_errors_are_told_from_top_to_bottom(run: Run, file: Path) -> None:
+    """As somebody mends them who reads the file."""
+    file.write_text("{\n  memory: {\n    citation: 'off',\n    qmd: { update: { interval: 'never' } },\n  },\n}\n")
+    lines = run("config", "check", "--config", str(file)).stdout.splitlines()
+    assert [line.split()[1] for line in lines] == [f"{file}:3", f"{file}:4"]
+
+
 def test_findings_as_json(run: Run, file: Path) -> None:
     """Programs get the same findings as data."""
     file.write_text("{\n  memory: { citation: 'off' },\n}\n")

@@ -227,6 +227,19 @@ def test_a_refusal_tells_code_details_and_next_step(run: Run, daemon: FakeDaemon
     )
 
 
+def test_a_detail_that_is_the_message_is_told_once(run: Run, daemon: FakeDaemon) -> None:
+    """Of one wrong field the daemon makes both."""
+    detail = {"field": "query", "message": "is missing"}
+    daemon.routes[ROUTE] = (400, error("invalid_request", "query: is missing", "", [detail]))
+    assert run("search", "boat").stderr == "error: query: is missing\n       (invalid_request, request r-1)\n"
+
+
+def test_what_is_no_day_is_a_wrong_usage(run: Run) -> None:
+    """Nobody needs to be asked for that."""
+    result = run("search", "boat", "--after", "tomorrow")
+    assert (result.exit_code, "Invalid value for '--after'" in result.stderr) == (2, True)
+
+
 @pytest.mark.parametrize(("status", "code"), [(403, 5), (503, 69), (504, 4), (404, 1), (500, 1)])
 def test_the_class_of_a_refusal_is_the_exit_code(run: Run, daemon: FakeDaemon, status: int, code: int) -> None:
     """Scripts can tell a denial from an engine that is gone."""

@@ -74,9 +74,9 @@ def test_status_is_one_screen(run: Run, daemon: FakeDaemon) -> None:
     assert result.stdout.splitlines() == [
         "qmd-sidecar 0.1.0  ready  pid 4242  up 2h  93 MB",
         "",
-        "AGENT  STATE       BACKEND     DOCS  PENDING  UPDATED  NEXT   MEMORY",
-        "main   ● ready     qmd 2.8.3  1,200        0  3m ago   in 2m   74 MB",
-        "ops    ◐ indexing  qmd 2.8.3  1,200        3  3m ago   in 2m   74 MB",
+        "AGENT  STATE       BACKEND     DOCS  PENDING  UPDATED  NEXT     RAM",
+        "main   ● ready     qmd 2.8.3  1,200        0  3m ago   in 2m  74 MB",
+        "ops    ◐ indexing  qmd 2.8.3  1,200        3  3m ago   in 2m  74 MB",
         "",
         "worker  running, pid 4243, 61 MB",
         "socket  /run/x.sock",
@@ -289,7 +289,7 @@ def test_a_status_with_hardly_any_fields_is_still_shown(run: Run, daemon: FakeDa
     daemon.routes["GET", "/v1/status"] = (200, {"state": "starting", "agents": [{"id": "main", "state": "indexing"}]})
     result = run("status")
     assert result.exit_code == 0
-    assert "main   ◐ indexing  -           -        0  -        -          -" in result.stdout
+    assert "main   ◐ indexing  -           -        0  -        -       -" in result.stdout
 
 
 def test_what_an_agent_is_called_cannot_take_over_the_terminal(run: Run, daemon: FakeDaemon) -> None:

@@ -31,6 +31,12 @@ def test_the_sample_is_made_in_the_state_folder(settings: Settings) -> None:
     assert not settings.agents["main"].workspace.exists()
 
 
+def test_the_sample_is_closed_to_others(settings: Settings) -> None:
+    """The doctor finds nothing to say of what the tour leaves in the state folder."""
+    workspace = tour.make_sample(settings.state_dir, today=TODAY)
+    assert {path.stat().st_mode & 0o077 for path in (workspace, *workspace.rglob("*"))} == {0}
+
+
 def test_a_workspace_that_exists_is_used_and_left_alone(settings: Settings) -> None:
     """The sample is for people without notes."""
     settings.agents["main"].workspace.mkdir(parents=True)
@@ -98,7 +104,18 @@ def test_the_tour_prints_answer_engine_socket_and_next_step(
     assert "by builtin in 7 ms (qmd was not found on PATH)" in out
     assert "memory/2026-11-27.md:3-5  0.83" in out
     assert "We moved it." in out
+    assert "your own belong into ~/.openclaw/workspace/memory" in out
+    assert f"search --socket {daemon.path}" in out
     assert f"curl -s --unix-socket {daemon.path}" in out
+
+
+def test_what_to_try_names_the_agent_where_there_are_several(
+    environ: dict[str, str], folder: Path, daemon: FakeDaemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A verb that does not know whom to ask asks nobody."""
+    (folder / "c.json5").write_text('{agents: {list: [{id: "my main"}, {id: "ops", workspace: "~/ops"}]}}')
+    tour.ask(load(folder / "c.json5", environ=environ))
+    assert f"search -a 'my main' --socket {daemon.path}" in capsys.readouterr().out
 
 
 def test_a_tour_that_cannot_ask_says_so(

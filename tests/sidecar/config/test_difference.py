@@ -13,9 +13,13 @@ from sidecar.config import Settings, changed_keys, dotted, load, needs_restart
 
 def settings(folder: Path, config: dict[str, Any], **environ: str) -> Settings:
     """The settings of a configuration."""
+    return load(_written(folder, config), environ={"HOME": str(folder), **environ})
+
+
+def _written(folder: Path, config: dict[str, Any]) -> Path:
     file = folder / "config.json5"
     file.write_text(json.dumps(config), encoding="utf-8")
-    return load(file, environ={"HOME": str(folder), **environ})
+    return file
 
 
 def keys(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> list[str]:
@@ -48,6 +52,13 @@ def test_the_keys_that_have_another_value(
 ) -> None:
     """A default that is written down is no change; of a secret the key is named and nothing else."""
     assert keys(tmp_path, old, new) == changed
+
+
+def test_a_file_that_only_says_what_holds_anyway_is_no_change(tmp_path: Path) -> None:
+    """Whoever writes the first configuration is told of its keys, and not of the file."""
+    before = load(environ={"HOME": str(tmp_path)})
+    after = load(_written(tmp_path, {}), environ={"HOME": str(tmp_path)}, state_dir=before.state_dir)
+    assert changed_keys(before, after) == ()
 
 
 @pytest.mark.parametrize(

@@ -361,6 +361,14 @@ def test_an_extension_that_cannot_be_loaded_is_a_note(patient: Patient) -> None:
 # The verb itself.
 
 
+def test_a_provider_without_a_key_is_opened_at_its_line(patient: Patient) -> None:
+    """What is named and cannot work finds nothing by meaning, whatever is installed."""
+    patient.configure(agents={"defaults": {"memorySearch": {"provider": "openai"}}})
+    patient.program("ed1t", 'sed -i "${1#+}s/openai/static/" "$2"')
+    patient.environ["EDITOR"] = "ed1t"
+    commanded(patient, Code.EMBEDDING_KEY_MISSING)
+
+
 def test_it_says_that_no_daemon_was_asked(patient: Patient) -> None:
     """And that a service may live in another environment than the shell."""
     done = patient.doctor("--only", "daemon", "--only", "search")

@@ -156,6 +156,15 @@ def test_a_start_from_the_shell_takes_its_path_and_a_changed_configuration(patie
         assert patient.report("changes", "qmd", "search")["worst"] == "ok"
 
 
+def test_a_search_that_lacks_its_provider_leads_to_the_configuration(patient: Patient) -> None:
+    """A sync would not bring the key."""
+    patient.configure(memory={"backend": "builtin"}, agents={"defaults": {"memorySearch": {"provider": "openai"}}})
+    with patient.with_daemon():
+        found = patient.found(Code.SEARCH_UNAVAILABLE)
+    assert found is not None
+    assert found["command"] == f"${{EDITOR:-vi}} {patient.config}"
+
+
 def test_a_daemon_that_cannot_examine_itself_is_told(patient: Patient) -> None:
     """One of an earlier version, that was not restarted after an upgrade."""
     patient.socket.parent.mkdir(mode=0o700)
