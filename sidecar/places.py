@@ -11,6 +11,8 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
+from backends.presence import is_file
+
 #: The name of our folder below every base folder.
 FOLDER = "qmd-sidecar"
 #: The file in which a running daemon says where it listens.
@@ -51,7 +53,7 @@ def state_dir(environ: Mapping[str, str], *, config: Path | None = None) -> Path
     named = environ.get("SIDECAR_STATE_DIR")
     if named:
         return Path(named).expanduser()
-    used = config or next((path for path in config_candidates(environ) if path.is_file()), None)
+    used = config or next((path for path in config_candidates(environ) if is_file(path)), None)
     if used is not None and used.name == "openclaw.json":
         return used.absolute().parent / FOLDER
     return _base(environ, "XDG_STATE_HOME", home(environ) / ".local" / "state") / FOLDER

@@ -12,6 +12,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
+from backends.presence import is_folder
 from sidecar import places
 from sidecar.cli.terminal import size
 from sidecar.doctor.catalogue import Code, Finding
@@ -31,12 +32,21 @@ _MOST_NAMED = 20
 def folders(subject: Subject) -> Iterator[Finding]:
     """Workspaces that are missing, and folders of notes that are closed to us."""
     for agent in subject.agents:
-        if not agent.workspace.is_dir():
+        if (closed := _closed_above(agent.workspace)) is not None:
+            message = f"the workspace {agent.workspace} of agent {agent.id} lies in {closed}, which cannot be entered"
+            yield Code.FOLDER_CLOSED.found(message, path=closed)
+        elif not is_folder(agent.workspace):
             message = f"the workspace {agent.workspace} of agent {agent.id} does not exist"
             yield Code.WORKSPACE_MISSING.found(message, path=agent.workspace)
     for path in dict.fromkeys(root.path for agent in subject.agents for root in subject.corpus(agent).roots):
-        if path.is_dir() and not os.access(path, os.R_OK | os.X_OK):
+        if is_folder(path) and not os.access(path, os.R_OK | os.X_OK):
             yield Code.FOLDER_CLOSED.found(f"{path} cannot be read", path=path)
+
+
+def _closed_above(path: Path) -> Path | None:
+    """The first folder on the way to `path` that we may not enter: what lies behind it cannot be told."""
+    above = (folder for folder in reversed(path.parents) if is_folder(folder))
+    return next((folder for folder in above if not os.access(folder, os.X_OK)), None)
 
 
 def permissions(subject: Subject) -> Iterator[Finding]:
@@ -53,7 +63,7 @@ def permissions(subject: Subject) -> Iterator[Finding]:
 def kept(subject: Subject) -> list[Path]:
     """The folders in which the daemon keeps something, as far as they are there and no links."""
     named = (subject.settings.state_dir, places.meeting_dir(subject.environ))
-    return [folder for folder in dict.fromkeys(named) if folder.is_dir() and not folder.is_symlink()]
+    return [folder for folder in dict.fromkeys(named) if is_folder(folder) and not folder.is_symlink()]
 
 
 @dataclass(frozen=True, slots=True)
