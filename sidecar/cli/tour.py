@@ -85,10 +85,16 @@ def make_sample(state_dir: Path, *, today: dt.date) -> Path:
     for folder in (state_dir, workspace, workspace / "memory"):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for age_days, text in enumerate(_NOTES, start=1):
-        (workspace / "memory" / f"{today - dt.timedelta(days=age_days)}.md").write_text(text, encoding="utf-8")
+        _write(workspace / "memory" / f"{today - dt.timedelta(days=age_days)}.md", text)
     # Last, since it says that the sample is complete.
-    (workspace / "MEMORY.md").write_text(_LONG_TERM, encoding="utf-8")
+    _write(workspace / "MEMORY.md", _LONG_TERM)
     return workspace
+
+
+def _write(note: Path, text: str) -> None:
+    # As closed as all that the daemon keeps, which has not set its mask yet.
+    note.touch(mode=0o600)
+    note.write_text(text, encoding="utf-8")
 
 
 def ask(settings: Settings) -> None:

@@ -141,6 +141,19 @@ def test_fix_follows_no_link_out_of_the_state(patient: Patient) -> None:
     assert stat.S_IMODE(outside.stat().st_mode) == 0o755
 
 
+def test_fix_touches_nothing_of_others_in_a_state_folder_that_is_theirs_too(patient: Patient) -> None:
+    """Such as OpenClaw's own, or a home folder, which somebody named as `stateDir`."""
+    ours = opened_state(patient)
+    theirs = [patient.state / "openclaw.json", patient.state / "agents" / "main" / "sessions" / "one.jsonl"]
+    for file in theirs:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch(0o644)
+    modes = {path: path.stat().st_mode for file in theirs for path in (file, *file.parents)}
+    mended(patient, Code.OPEN_TO_OTHERS)
+    assert stat.S_IMODE(ours.stat().st_mode) == 0o600
+    assert {path: path.stat().st_mode for path in modes} == modes
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="only root gives files away")
 def test_state_of_another_user_is_taken_back(patient: Patient) -> None:
     """As after a start with sudo."""
