@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 import os
-import pwd
 import stat
 import time
 from collections.abc import Iterable, Iterator
@@ -18,7 +17,7 @@ from sidecar import places
 from sidecar.cli.terminal import size
 from sidecar.cli.tour import SAMPLE_FOLDER
 from sidecar.doctor.catalogue import Code, Finding
-from sidecar.doctor.subject import Subject
+from sidecar.doctor.subject import Subject, account
 from sidecar.logs.places import LOG_FOLDER
 from sidecar.tools.flush import LEDGER
 
@@ -116,15 +115,7 @@ def _below(top: Path) -> Iterator[Path]:
 
 def _strange(own: list[Path], strange: list[_Entry]) -> Finding:
     message = f"{len(strange)} of the daemon's files and folders are another user's, such as {strange[0].path}"
-    return Code.OWNED_BY_OTHERS.found(message, user=_user(), path=own)
-
-
-def _user() -> str:
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        # A container may give us a number that no account has.
-        return str(os.getuid())
+    return Code.OWNED_BY_OTHERS.found(message, user=account(), path=own)
 
 
 def _close(own: list[Path]) -> str:
