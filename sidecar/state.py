@@ -15,6 +15,9 @@ import orjson
 from sidecar.errors import StartupError
 from sidecar.places import is_ours, meeting_dir
 
+_PATIENCE_S = 0.5
+_PAUSE_S = 0.02
+
 
 class StateLock:
     """`<stateDir>/sidecar.lock`, held with flock for the daemon's life. The content is for people only."""
@@ -26,19 +29,30 @@ class StateLock:
     def __enter__(self) -> Self:
         private_folder(self.path.parent)
         self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not self._taken():
             holder = _holder(os.read(self._descriptor, 200))
             os.close(self._descriptor)
             raise StartupError(
                 "already_running",
                 f"another daemon owns {self.path.parent} ({holder})",
                 hint="stop it with: qmd-sidecar stop, or choose another folder with --state-dir",
-            ) from None
+            )
         os.ftruncate(self._descriptor, 0)
         os.write(self._descriptor, orjson.dumps({"pid": os.getpid(), "startedAt": int(time.time())}))
         return self
+
+    def _taken(self) -> bool:
+        """Take the lock. Whoever only looks whether it is held holds it for a moment."""
+        give_up_at = time.monotonic() + _PATIENCE_S
+        while True:
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > give_up_at:
+                    return False
+                time.sleep(_PAUSE_S)
+            else:
+                return True
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import stat
 import subprocess
 import sys
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
@@ -33,6 +35,17 @@ def test_a_second_daemon_is_refused_and_told_who_holds_the_folder(tmp_path: Path
         holder.kill()
     with StateLock(tmp_path):
         assert True, "a lock dies with its holder"
+
+
+def test_somebody_who_only_looks_at_the_lock_ends_no_start(tmp_path: Path) -> None:
+    """The doctor does so, and a service manager may start the daemon at the same moment."""
+    (tmp_path / "sidecar.lock").touch()
+    looked_at = (tmp_path / "sidecar.lock").open()
+    fcntl.flock(looked_at, fcntl.LOCK_SH)
+    timer = Timer(0.05, looked_at.close)
+    timer.start()
+    with StateLock(tmp_path):
+        timer.join()
 
 
 def test_the_state_folder_is_private(tmp_path: Path) -> None:

@@ -404,13 +404,32 @@ def test_an_unknown_check_is_a_usage_error_that_names_the_known_ones(patient: Pa
     assert "'permissions'" in done.stderr
 
 
+LISTEN = "import socket\nsock = socket.socket(socket.AF_UNIX)\nsock.bind(sys.argv[2])\nsock.listen(9)\n"
+
+
+def test_of_two_daemons_the_one_that_hangs_is_named(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its pointer leads to its own state folder; without one nobody is named, rather than the one that is well."""
+    monkeypatch.setattr(doctor, "KNOCK_S", 0.3)
+    patient.environ.pop("SIDECAR_STATE_DIR")
+    well, ill = patient.home / ".local" / "state" / "qmd-sidecar", patient.home / "ill"
+    for folder in (well, ill, patient.socket.parent):
+        folder.mkdir(mode=0o700, parents=True)
+    other = patient.home / "ill.sock"
+    with (
+        child(HOLD, str(well / "sidecar.lock")),
+        child(HOLD + LISTEN, str(ill / "sidecar.lock"), str(other)) as hanging,
+    ):
+        assert "kill" not in patient.doctor("--socket", str(other)).stdout
+        (patient.socket.parent / "daemon.json").write_text(json.dumps({"socket": str(other), "stateDir": str(ill)}))
+        assert f"kill -9 {hanging.pid}" in patient.doctor("--socket", str(other)).stdout
+
+
 def test_a_daemon_that_hangs_is_ended(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
     """It holds the socket, and answers nobody."""
     monkeypatch.setattr(doctor, "KNOCK_S", 0.3)
     patient.socket.parent.mkdir(mode=0o700)
     patient.state.mkdir(mode=0o700)
-    listen = "import socket\nsock = socket.socket(socket.AF_UNIX)\nsock.bind(sys.argv[2])\nsock.listen(9)\n"
-    with child(HOLD + listen, str(patient.state / "sidecar.lock"), str(patient.socket)) as hanging:
+    with child(HOLD + LISTEN, str(patient.state / "sidecar.lock"), str(patient.socket)) as hanging:
         finding = patient.found(Code.NOT_ANSWERING)
         assert finding is not None
         patient.shell(finding["command"])
