@@ -290,7 +290,7 @@ class Daemon:
         try:
             with self._launch.notifier.reloading(self._status_line):
                 reloaded = await self._reloading.reload()
-        except ConfigError:
+        except Exception:
             self._bus.publish(EventType.RELOADED, successful=False)
             raise
         self._bus.publish(EventType.RELOADED, successful=True)
