@@ -7,6 +7,7 @@ or imports more than the standard library. `environ` is a parameter everywhere: 
 from __future__ import annotations
 
 import os
+import pwd
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,9 +22,15 @@ SOCKET = "sidecar.sock"
 
 
 def home(environ: Mapping[str, str]) -> Path:
-    """The user's home folder: `HOME`, else what the account says."""
-    named = environ.get("HOME")
-    return Path(named) if named else Path.home()
+    """The user's home folder: `HOME`, else what the account says; the root for somebody without an account."""
+    named = Path(environ.get("HOME", ""))
+    if named.is_absolute():
+        return named
+    # Not `Path.home`, to which an empty HOME is the root.
+    try:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError:
+        return Path("/")
 
 
 def _base(environ: Mapping[str, str], variable: str, default: Path) -> Path:
