@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Self
 
 import orjson
 
+from backends.presence import is_file
 from sidecar.errors import StartupError
 from sidecar.places import is_ours, meeting_dir
 
@@ -28,7 +30,7 @@ class StateLock:
 
     def __enter__(self) -> Self:
         private_folder(self.path.parent)
-        self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._descriptor = self._opened()
         if not self._taken():
             holder = _holder(os.read(self._descriptor, 200))
             os.close(self._descriptor)
@@ -40,6 +42,21 @@ class StateLock:
         os.ftruncate(self._descriptor, 0)
         os.write(self._descriptor, orjson.dumps({"pid": os.getpid(), "startedAt": int(time.time())}))
         return self
+
+    def _opened(self) -> int:
+        try:
+            # Not through a link: what is written there would end somebody's file.
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise self._unusable(error.strerror or "unknown reason") from error
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise self._unusable("it is not a plain file")
+        return descriptor
+
+    def _unusable(self, why: str) -> StartupError:
+        hint = "move it away, or choose another folder with --state-dir"
+        return StartupError("state_folder_unusable", f"cannot use {self.path}: {why}", hint=hint)
 
     def _taken(self) -> bool:
         """Take the lock. Whoever only looks whether it is held holds it for a moment."""
@@ -62,8 +79,11 @@ class StateLock:
 
 def holder_of(state_dir: Path) -> int | None:
     """The process that holds a state folder, as it wrote itself down: None for nobody, 0 where it wrote nothing."""
+    lock = state_dir / "sidecar.lock"
+    if not is_file(lock):
+        return None
     try:
-        with (state_dir / "sidecar.lock").open("rb") as file:
+        with lock.open("rb") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:

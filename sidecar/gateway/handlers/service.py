@@ -100,9 +100,7 @@ async def reload(daemon: DaemonView, request: Request) -> Response:
             Code.CONFIGURATION,
             "the configuration on disk is wrong; the previous one is still in force",
             hint="correct what `details` name, and reload again",
-            details=[
-                {"field": f"{found.place} {found.key}".strip(), "message": found.message} for found in error.findings
-            ],
+            details=[_detail(finding) for finding in error.findings],
         ) from None
     return json_response(
         {
