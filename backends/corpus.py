@@ -22,6 +22,7 @@ from typing import NamedTuple, TypeAlias
 from wcmatch import glob
 
 from backends.media import kind_of
+from backends.presence import is_folder
 
 #: Folders that QMD and every sensible indexer leave alone; both engines skip the same ones.
 IGNORED_FOLDERS = frozenset({"node_modules", "vendor", "dist", "build", "__pycache__"})
@@ -96,7 +97,7 @@ class Root:
         """Every folder that is there and can hold files of this root, relative to it; empty text is the root itself."""
         if self.names_files:
             named = sorted({unescape(pattern).rpartition("/")[0] for pattern in self.patterns})
-            yield from (folder for folder in named if (self.path / folder).is_dir())
+            yield from (folder for folder in named if is_folder(self.path / folder))
         else:
             yield from (folder for folder, _ in _tree(self.path) if not folder or not self._is_left_out(folder))
 

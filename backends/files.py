@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import tempfile
 from pathlib import Path
 
 _HALF = ".half"
+#: A leading dot, the file's name, and eight characters of `mkstemp`.
+_MADE = re.compile(rf"\..+\.[a-z0-9_]{{8}}{re.escape(_HALF)}")
 
 
 def write_atomically(file: Path, data: bytes) -> None:
@@ -26,4 +30,8 @@ def write_atomically(file: Path, data: bytes) -> None:
 def drop_half_written(folder: Path) -> None:
     """Remove what writers below `folder` left that were killed while they wrote. Nobody may be writing there."""
     for file in folder.rglob(f".*{_HALF}"):
-        file.unlink(missing_ok=True)
+        # Only what `write_atomically` can have made; the folder may hold what is others', too.
+        if _MADE.fullmatch(file.name) and not file.is_symlink():
+            # A folder of that name cannot be unlinked, and stays.
+            with contextlib.suppress(OSError):
+                file.unlink()

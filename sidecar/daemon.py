@@ -226,9 +226,10 @@ class Daemon:
                 task.cancel()
             await asyncio.gather(*background, return_exceptions=True)
             await self._watches.close()
-            await endpoint.close()
+            await endpoint.drain()
             await self._close()
             self._pointers.remove()
+            endpoint.close()
         log.info("stopped")
 
     async def _attend(self) -> None:
@@ -306,7 +307,7 @@ class Daemon:
         try:
             with self._launch.notifier.reloading(self._status_line):
                 reloaded = await self._reloading.reload()
-        except ConfigError:
+        except Exception:
             self._bus.publish(EventType.RELOADED, successful=False)
             raise
         self._bus.publish(EventType.RELOADED, successful=True)
@@ -329,7 +330,7 @@ class Daemon:
         if self._stopping.is_set():
             # The second time means now. Children hang on pipes of ours and end with us.
             if self._endpoint is not None:
-                self._endpoint.abandon()
+                self._endpoint.close()
             self._pointers.remove()
             os._exit(128 + number)
         self._stopping.set()

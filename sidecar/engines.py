@@ -17,6 +17,7 @@ from backends.passages.ordering import Ranking
 from backends.qmd import QmdBackend, QmdHome, QmdOptions, ResidentPool, agent_environment
 from backends.qmd.install import which
 from backends.relevance import Weights
+from sidecar import places
 from sidecar.config import AgentSettings, EmbeddingChoice, Settings, choose
 from sidecar.config.variables import expand
 from sidecar.events import EventType, Publish
@@ -194,4 +195,4 @@ def _ranking(agent: AgentSettings) -> Ranking:
 def models_folder(environ: Mapping[str, str]) -> Path:
     """Where the user's own qmd keeps its models: two gigabytes that agents should share and not download again."""
     cache = environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "qmd" / "models"
+    return (Path(cache) if cache else places.home(environ) / ".cache") / "qmd" / "models"

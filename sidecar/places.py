@@ -7,15 +7,20 @@ or imports more than the standard library. `environ` is a parameter everywhere: 
 from __future__ import annotations
 
 import os
+import pwd
 import stat
 from collections.abc import Mapping
 from pathlib import Path
+
+from backends.presence import is_file
 
 #: The name of our folder below every base folder.
 FOLDER = "qmd-sidecar"
 #: The file in which a running daemon says where it listens.
 POINTER = "daemon.json"
 SOCKET = "sidecar.sock"
+#: The folder of the state in which a tour without notes writes its own.
+SAMPLE_FOLDER = "sample-workspace"
 
 
 class HomelessError(Exception):
@@ -24,11 +29,13 @@ class HomelessError(Exception):
 
 def home(environ: Mapping[str, str]) -> Path:
     """The user's home folder: `HOME`, else what the account says. Raises `HomelessError`."""
-    if named := environ.get("HOME"):
-        return Path(named)
+    named = Path(environ.get("HOME", ""))
+    if named.is_absolute():
+        return named
+    # Not `Path.home`, to which an empty HOME is the root.
     try:
-        return Path.home()
-    except RuntimeError as error:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError as error:
         raise HomelessError(f"HOME is not set, and user {os.getuid()} has no account with a home folder") from error
 
 
@@ -63,7 +70,7 @@ def state_dir(environ: Mapping[str, str], *, config: Path | None = None) -> Path
     named = environ.get("SIDECAR_STATE_DIR")
     if named:
         return Path(named).expanduser()
-    used = config or next((path for path in config_candidates(environ) if path.is_file()), None)
+    used = config or next((path for path in config_candidates(environ) if is_file(path)), None)
     if used is not None and used.name == "openclaw.json":
         return used.absolute().parent / FOLDER
     return _base(environ, "XDG_STATE_HOME", home(environ) / ".local" / "state") / FOLDER

@@ -59,7 +59,7 @@ class Pointers:
     def remove(self) -> None:
         """Remove what we wrote, unless another daemon of this user has written its own since."""
         for pointer in self._files:
-            with contextlib.suppress(OSError, ValueError):
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
                 if orjson.loads(pointer.read_bytes())["pid"] == os.getpid():
                     pointer.unlink()
 

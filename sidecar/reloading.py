@@ -87,13 +87,17 @@ class Reloading:
         rebuilt = [agent_id for agent_id in recipes if agent_id in before and recipes[agent_id] != before[agent_id]]
         leaving = [agent for agent in self._fleet if agent.id in {*removed, *rebuilt}]
         made = await self._made([recipes[agent_id] for agent_id in (*added, *rebuilt)], leaving)
+        # Before anybody sees them: an agent without an index yet is one that begins, and no reason not to be ready.
+        syncs = [(agent, agent.syncs.begin(qmd=True)) for agent in made.values() if agent.enabled]
         self._configured.became(settings, attempt)
         self._exchange(recipes, made)
         for agent_id in removed:
             self._assembly.dismiss(agent_id)
         if made or removed:
             await self._watches.lay()
-        self._sync(made.values())
+        for agent, engines in syncs:
+            for engine in engines:
+                agent.syncs.spawn(agent.syncs.run(engine, "reload"))
         self._retire(leaving)
         kept = [agent_id for agent_id in recipes if agent_id not in made]
         return Reloaded(attempt.changed, attempt.waiting, added, removed, rebuilt, kept)
@@ -117,12 +121,6 @@ class Reloading:
             agent.policy = self._configured.settings.policy
         for agent_id, agent in made.items():
             self._assembly.employ(agent, recipes[agent_id])
-
-    def _sync(self, agents: Iterable[Agent]) -> None:
-        for agent in agents:
-            if agent.enabled:
-                for engine in agent.syncs.begin(qmd=True):
-                    agent.syncs.spawn(agent.syncs.run(engine, "reload"))
 
     def _retire(self, agents: Iterable[Agent]) -> None:
         for agent in agents:

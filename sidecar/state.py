@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import logging
 import os
+import stat
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,10 +15,14 @@ from typing import Self
 
 import orjson
 
+from backends.presence import is_file
 from sidecar.errors import StartupError
 from sidecar.places import is_ours, meeting_dir
 
 log = logging.getLogger(__name__)
+
+_PATIENCE_S = 0.5
+_PAUSE_S = 0.02
 
 
 class StateLock:
@@ -33,17 +38,15 @@ class StateLock:
 
     def _take(self) -> None:
         private_folder(self.path.parent)
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        descriptor = self._opened()
+        if not _taken(descriptor):
             holder = _holder(os.read(descriptor, 200))
             os.close(descriptor)
             raise StartupError(
                 "already_running",
                 f"another daemon owns {self.path.parent} ({holder})",
                 hint="stop it with: qmd-sidecar stop, or choose another folder with --state-dir",
-            ) from None
+            )
         # A full disk stops nobody from searching.
         with contextlib.suppress(OSError):
             os.ftruncate(descriptor, 0)
@@ -75,16 +78,48 @@ class StateLock:
         if self._descriptor >= 0:
             os.close(self._descriptor)
 
+    def _opened(self) -> int:
+        try:
+            # Not through a link: what is written there would end somebody's file.
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise self._unusable(error.strerror or "unknown reason") from error
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise self._unusable("it is not a plain file")
+        return descriptor
+
+    def _unusable(self, why: str) -> StartupError:
+        hint = "move it away, or choose another folder with --state-dir"
+        return StartupError("state_folder_unusable", f"cannot use {self.path}: {why}", hint=hint)
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._let_go()
 
 
+def _taken(descriptor: int) -> bool:
+    """Take the lock. Whoever only looks whether it is held holds it for a moment."""
+    give_up_at = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > give_up_at:
+                return False
+            time.sleep(_PAUSE_S)
+        else:
+            return True
+
+
 def holder_of(state_dir: Path) -> int | None:
     """The process that holds a state folder, as it wrote itself down: None for nobody, 0 where it wrote nothing."""
+    lock = state_dir / "sidecar.lock"
+    if not is_file(lock):
+        return None
     try:
-        with (state_dir / "sidecar.lock").open("rb") as file:
+        with lock.open("rb") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from backends import look_alike
 from backends.base import BackendError, Failure
+from backends.presence import is_there
 from backends.qmd.capabilities import NEWEST_TRIED, Capabilities, Version, capabilities_of
 from backends.qmd.child import Surroundings, run
 from backends.qmd.output import failure_of, plain
@@ -90,7 +91,7 @@ def version_in(text: str) -> Version:
 
 def _missing(command: str) -> BackendError:
     named = Path(command)
-    if "/" in command and named.exists():
+    if "/" in command and is_there(named):
         return BackendError(Failure.BROKEN_INSTALL, f"{command} is not executable.", hint=f"chmod +x {command}")
     return BackendError(
         Failure.MISSING,

@@ -101,6 +101,7 @@ class Syncing:
             install = await self._program.current()
             found = await self._off_loop(lambda: scan(self._corpus))
             self.ignored = found.ignored
+            self._disown(found)
             signature = found.signature(without=self._judge(request, found))
             counts = await self._update(install, found, signature) if self._update_due(request, signature) else None
             await self._clean_if_due(request, install)
@@ -114,6 +115,16 @@ class Syncing:
     async def models(self) -> Models:
         """Which models are on this machine, by a look at their files."""
         return await self._off_loop(self._look)
+
+    def _disown(self, found: Scan) -> None:
+        """Believe nothing of roots that lead elsewhere than when they were indexed: their files were other files."""
+        known = self.ledger
+        wanted = ((want.name, want.path) for want in found.wanted.collections)
+        moved = {name for name, path in wanted if name in known.owned and known.owned[name][0] != path}
+        if moved:
+            files = {name: count for name, count in known.files.items() if name not in moved}
+            losses = {name: loss for name, loss in known.losses.items() if name not in moved}
+            self._remembered.change(updated="", embedded="", files=files, losses=losses)
 
     def _judge(self, request: SyncRequest, found: Scan) -> dict[str, Loss]:
         """The roots to hold. What is not held is believed, and is what the next scan is compared with."""

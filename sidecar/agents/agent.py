@@ -13,6 +13,7 @@ from typing import Any
 from backends.base import Backend, BackendError, Notice
 from backends.builtin import Embedded
 from backends.corpus import Corpus, Kind
+from backends.presence import is_folder
 from scope import Policy
 from sidecar.agents.status import status_of
 from sidecar.agents.syncing import Syncing
@@ -136,9 +137,9 @@ class Agent:
     def missing_workspace(self) -> tuple[Notice, ...]:
         """That the workspace does not exist, where it does not."""
         workspace = self.settings.workspace
-        if workspace.is_dir():
+        if is_folder(workspace):
             return ()
-        message = f"the workspace {workspace} of agent {self.id} does not exist"
+        message = f"the workspace {workspace} of agent {self.id} does not exist, or is closed to the daemon"
         return (Notice("workspace_missing", message, "create it, or correct agents.*.workspace"),)
 
     def _failed_sync(self, engine: str) -> tuple[Notice, ...]:

@@ -278,6 +278,7 @@ class Syncing:
         self._stopped = True
         for planned in self._planned.values():
             planned.cancel()
+        self._planned.clear()
         tasks = {*self._background, *self._queued.values(), *self._running.values()}
         if not tasks:
             return
@@ -289,8 +290,9 @@ class Syncing:
         await asyncio.gather(*late, return_exceptions=True)
 
     def resume(self) -> None:
-        """Take syncs again: the agent stays after all."""
+        """Take syncs again: the agent stays after all, and what was planned or ended meanwhile is made up for."""
         self._stopped = False
+        self.refresh("reload")
 
 
 async def _result(task: asyncio.Task[SyncReport]) -> SyncReport:

@@ -9,10 +9,12 @@ from typing import Any
 
 import click
 
+from backends.presence import is_there
 from sidecar import places
 from sidecar.cli.exits import Exit, print_json, verb
 from sidecar.cli.options import connect, shared_options
 from sidecar.client import BadReplyError, Client, DeadlineError, NotRunningError, RefusedError
+from sidecar.client.finding import read_pointer, sockets
 from sidecar.doctor.catalogue import TITLES, CheckId, Code, Finding, Severity, report_json, result_json
 from sidecar.wording.terminal import Style, printable
 from sidecar.wording.words import counted
@@ -74,7 +76,7 @@ def _with_daemon(
     except NotRunningError as error:
         found, report = [Code.NOT_RUNNING.found(error.message)], None
     except (DeadlineError, BadReplyError) as error:
-        pid = _holder(config, state_dir)
+        pid = _holder(config, state_dir, socket)
         command = None if pid else "qmd-sidecar stop"
         found, report = [Code.NOT_ANSWERING.found(error.message, command=command, pid=pid)], None
     except RefusedError as error:
@@ -95,11 +97,18 @@ def _asked(client: Client, chosen: Collection[CheckId], *, fix: bool, deep: bool
     return client.doctor(only=sorted(chosen), fix=fix, deep=deep, shellPath=os.environ.get("PATH"))
 
 
-def _holder(config: Path | None, state_dir: Path | None) -> int | None:
-    """The process that holds the state folder, as far as it wrote itself down."""
+def _holder(config: Path | None, state_dir: Path | None, socket: Path | None) -> int | None:
+    """The process behind the socket, as far as it wrote itself down; None rather than that of another daemon."""
     from sidecar.state import holder_of
 
-    return holder_of(state_dir or places.state_dir(os.environ, config=config)) or None
+    possible = sockets(os.environ, config=config, state_dir=state_dir, socket=socket)
+    asked = next((path for path in possible if is_there(path)), possible[0])
+    state = state_dir or places.state_dir(os.environ, config=config)
+    folders = (*places.run_dirs(os.environ, state), places.meeting_dir(os.environ))
+    pointed = dict(pointer for folder in folders if (pointer := read_pointer(folder / places.POINTER)))
+    if owner := pointed.get(asked, None if socket and not state_dir else state):
+        return holder_of(owner) or None
+    return None
 
 
 def lines(report: Mapping[str, Any], style: Style) -> list[str]:

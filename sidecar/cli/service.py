@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import getpass
 import os
 import pwd
 import sys
@@ -91,9 +90,16 @@ def _managed(function: Callable[..., Exit]) -> Callable[..., Any]:
 
 def _target(system: bool, user: str | None, given: Mapping[str, Path | None]) -> Target:
     try:
-        account = pwd.getpwnam(user or (system and os.environ.get("SUDO_USER")) or getpass.getuser())
+        named = user or (system and os.environ.get("SUDO_USER"))
+        # Not what USER says: it outlives a `su`, and the files would become root's in somebody's home.
+        account = pwd.getpwnam(named) if named else pwd.getpwuid(os.getuid())
     except KeyError:
-        raise VerbError(Exit.USAGE, "unknown_user", "there is no such user", hint="correct --user") from None
+        raise VerbError(
+            Exit.USAGE,
+            "unknown_user",
+            "there is no such user",
+            hint="correct --user",
+        ) from None
     mine = account.pw_uid == os.getuid()
     environ = os.environ if mine else {"HOME": account.pw_dir, "PATH": os.environ.get("PATH", os.defpath)}
     manager: Manager

@@ -13,8 +13,8 @@ from sidecar.cli.exits import Exit, VerbError, print_json, say, verb
 from sidecar.cli.options import connect, shared_options
 from sidecar.client import BadReplyError
 
-#: Longer than the daemon's own drain.
-DEADLINE_S = 15.0
+#: Longer than the daemon's own drain, and the end of its children after it.
+DEADLINE_S = 20.0
 _PAUSE_S = 0.05
 
 

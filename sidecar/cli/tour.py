@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from backends.presence import is_there
 from sidecar.cli.answer import heading, highlighted, passage
 from sidecar.client import Client, ClientError, DeadlineError
+from sidecar.places import SAMPLE_FOLDER
 from sidecar.wording import words
 from sidecar.wording.terminal import Style, printable
 
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 
 #: How long the tour waits for the first index before it asks anyway.
 FIRST_INDEX_S = 60.0
-SAMPLE_FOLDER = "sample-workspace"
 SAMPLE_QUESTION = "Why did we move the nightly backup to half past two?"
 _MAX_QUESTION_CHARS = 200
 
@@ -65,7 +66,7 @@ Marta booked the cabin with the blue door for the second weekend.
 def with_sample(settings: Settings) -> Settings:
     """The settings, with the first agent on sample notes if it has none: no configuration file and no workspace."""
     agent = first_agent(settings)
-    if settings.path is not None or agent.workspace.exists():
+    if settings.path is not None or is_there(agent.workspace):
         return settings
     sample = make_sample(settings.state_dir, today=dt.datetime.now(agent.timezone).date())
     return replace(settings, agents=settings.agents | {agent.id: replace(agent, workspace=sample)})

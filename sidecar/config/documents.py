@@ -97,7 +97,7 @@ def read(path: Path | None, sections: frozenset[str]) -> Tree:
         return Tree({})
     merger = _Merger(sections)
     document = _open(path, key=())
-    value = merger.absorb(None, document.value, document, (), (), chain=(path.resolve(),))
+    value = merger.absorb(None, document.value, document, (), (), chain=(_real(path),))
     if not isinstance(value, dict):
         raise _error(path, (), 1, "not_an_object", "the configuration must be an object", "start the file with {")
     return Tree(value, merger.places, path)
@@ -154,7 +154,7 @@ class _Merger:
         self, known: Any, name: str, document: Document, local: KeyPath, at: KeyPath, chain: tuple[Path, ...]
     ) -> Any:
         path = document.path.parent / name
-        real = path.resolve()
+        real = _real(path)
         if real in chain:
             raise self._include_error(document, local, f"{name} includes itself, directly or through another file")
         if len(chain) > MAX_INCLUDES:
@@ -165,6 +165,11 @@ class _Merger:
     def _include_error(self, document: Document, local: KeyPath, message: str) -> ConfigError:
         line = document.line((*local, INCLUDE))
         return _error(document.path, local, line, "bad_include", message, "check the $include on this line")
+
+
+def _real(path: Path) -> Path:
+    # `Path.resolve` raises for a link that leads to itself; opening it tells more.
+    return Path(os.path.realpath(path))
 
 
 def _open(path: Path, *, key: KeyPath, named_by: Document | None = None) -> Document:

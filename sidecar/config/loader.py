@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from backends.presence import is_file
 from sidecar import places
 from sidecar.config import agents, checks, documents, embedding_checks, unused
 from sidecar.config.errors import ConfigError, Finding, Severity
@@ -71,7 +72,7 @@ def find(config: Path | None, environ: Mapping[str, str]) -> Path | None:
     candidates = [path.absolute() for path in places.config_candidates(environ)]
     if environ.get("SIDECAR_CONFIG") or environ.get("OPENCLAW_CONFIG_PATH"):
         return candidates[0]
-    return next((path for path in candidates if path.is_file()), None)
+    return next((path for path in candidates if is_file(path)), None)
 
 
 def fingerprint(settings: Settings, environ: Mapping[str, str] = os.environ) -> Fingerprint:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
+from backends.presence import is_folder, is_there
 from sidecar.config.checks import search_key
 from sidecar.config.errors import Finding, Severity
 from sidecar.config.json5 import KeyPath
@@ -42,7 +43,7 @@ def _missing_workspaces(settings: Settings) -> Iterator[Finding]:
     for agent in settings.agents.values():
         places = settings.origins.written.get(("agents", agent.id, "workspace"), ())
         at = next((place for place in places if settings.origins.tree.written(place)), None)
-        if at is not None and not agent.workspace.is_dir():
+        if at is not None and not is_folder(agent.workspace):
             message = f"the workspace of agent {agent.id} does not exist: {agent.workspace}"
             hint = "create it, or correct the path"
             yield settings.origins.tree.finding(at, "workspace_missing", message, hint, severity=Severity.WARNING)
@@ -53,8 +54,8 @@ def _missing_paths(settings: Settings) -> Iterator[Finding]:
     seen: set[Path] = set()
     for agent in settings.agents.values():
         for at, path in zip(_path_keys(settings, agent), configured_paths(settings, agent), strict=False):
-            lost_with_all = path.is_relative_to(agent.workspace) and not agent.workspace.is_dir()
-            if path not in seen and not lost_with_all and not path.exists():
+            lost_with_all = path.is_relative_to(agent.workspace) and not is_folder(agent.workspace)
+            if path not in seen and not lost_with_all and not is_there(path):
                 seen.add(path)
                 message, hint = f"nothing is at {path}", "create it, or correct the path"
                 yield settings.origins.tree.finding(at, "path_missing", message, hint, severity=Severity.WARNING)

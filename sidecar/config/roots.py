@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 from backends.base import Notice
 from backends.corpus import Corpus, Kind, Root, is_plain, literal
 from backends.media import KINDS, kind_of
+from backends.presence import is_file, is_there
 from sidecar.config.settings import AgentSettings, Settings
 from sidecar.config.variables import expand
 
@@ -190,7 +191,7 @@ def _sorted_out(wanted: _Wanted) -> list[_Wanted]:
 
 
 def _is_file(path: Path) -> bool:
-    return path.is_file() or (path.suffix == ".md" and not path.exists())
+    return is_file(path) or (path.suffix == ".md" and not is_there(path))
 
 
 def _plain_name(name: str | None) -> str:

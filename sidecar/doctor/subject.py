@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import pwd
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -47,6 +49,14 @@ class Subject:
     def wants_builtin(self) -> bool:
         """Whether every agent has a built-in index."""
         return self.settings.memory.backend == "builtin" or self.settings.memory.fallback == "builtin"
+
+
+def account() -> str:
+    """Who we are, whatever the environment says; a number in a container where it has no name."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
 
 
 Run: TypeAlias = Callable[[Subject], Awaitable[list[Finding]]]

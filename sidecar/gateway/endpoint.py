@@ -10,6 +10,7 @@ from pathlib import Path
 
 from starlette.types import ASGIApp
 
+from sidecar.errors import StartupError
 from sidecar.gateway.listener import Listener, listen
 from sidecar.gateway.peer import allowed_uids, protocol_for
 from sidecar.gateway.server import Server, server
@@ -40,6 +41,7 @@ class Endpoint:
         self._extra_uids = extra_uids
         self._listener = Listener(inherited, path, ours=False) if inherited else listen(path, mode=mode, group=group)
         self._servers: dict[asyncio.Task[None], Server] = {}
+        self._told = False
 
     def start(self) -> None:
         """Begin to serve."""
@@ -55,19 +57,28 @@ class Endpoint:
         """Listen again when the socket file is gone; calls under way on the old socket are answered."""
         if self._listener.in_place:
             return
+        try:
+            listener = listen(self._path, mode=self._mode, group=self._group)
+        except StartupError as error:
+            # Something else lies there, for as long as it pleases somebody.
+            if not self._told:
+                log.error("the socket cannot be laid again", extra={"fields": {"reason": error.code}})  # noqa: TRY400
+            self._told = True
+            return
         log.warning("the socket file was removed; listening again", extra={"fields": {"socket": str(self._path)}})
-        for running in self._servers.values():
-            running.should_exit = True
-        self._listener = listen(self._path, mode=self._mode, group=self._group)
+        self._exit()
+        self._listener, self._told = listener, False
         self._serve(self._listener)
 
-    async def close(self) -> None:
-        """Stop accepting, answer what is under way within the server's drain time, remove the file."""
+    async def drain(self) -> None:
+        """Stop accepting, and answer what is under way within the server's drain time."""
+        self._exit()
+        await asyncio.gather(*self._servers, return_exceptions=True)
+
+    def _exit(self) -> None:
         for running in self._servers.values():
             running.should_exit = True
-        await asyncio.gather(*self._servers, return_exceptions=True)
-        self._listener.close()
 
-    def abandon(self) -> None:
-        """Remove the file at once; the process is about to end."""
+    def close(self) -> None:
+        """Remove the file: to whoever waits for the end of the daemon, this is it."""
         self._listener.close()

@@ -14,7 +14,9 @@ PAUSE_S = 600.0
 #: So many different ones are told apart; a caller can invent channels without end.
 MOST_KINDS = 64
 #: Each of these is news: a change of state, whose end is told as well, or the one line of a request.
-NEWS = frozenset({"request", "engine failed over", "sync failed", "root held", "files are polled"})
+NEWS = frozenset(
+    {"request", "engine failed over", "sync failed", "root held", "files are polled", "configuration refused"}
+)
 #: Differs with every request, and is no fact about what happened.
 _EACH = frozenset({"requestId"})
 _OTHERS = "others"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from collections.abc import MutableMapping
 from pathlib import Path
@@ -10,6 +11,8 @@ from pathlib import Path
 from sidecar.errors import StartupError
 
 _FIRST_DESCRIPTOR = 3
+#: What a manager writes; anything else is from somebody who means something else.
+_COUNT = re.compile(r"[1-9][0-9]{0,3}")
 #: The name of our socket in the unit, `FileDescriptorName=`.
 NAME = "api"
 
@@ -22,7 +25,7 @@ def inherited(environ: MutableMapping[str, str], *, pid: int) -> socket.socket |
     """
     keeper, count = environ.pop("LISTEN_PID", ""), environ.pop("LISTEN_FDS", "")
     names = environ.pop("LISTEN_FDNAMES", "").split(":")
-    if keeper != str(pid) or not (count.isascii() and count.isdigit()) or count == "0":
+    if keeper != str(pid) or not _COUNT.fullmatch(count):
         return None
     given = range(_FIRST_DESCRIPTOR, _FIRST_DESCRIPTOR + int(count))
     for descriptor in given:

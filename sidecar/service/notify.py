@@ -11,9 +11,10 @@ import contextlib
 import faulthandler
 import logging
 import os
+import re
 import socket
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from typing import Self
 
@@ -26,10 +27,17 @@ STATUS_INTERVAL_S = 15.0
 #: An agent without any engine is told in the status line; after this long the others do not wait for it.
 PATIENCE_S = 20.0
 _LOOK_S = 0.1
+_LEAST_S = 0.01
+#: Microseconds, as many as 64 bits hold.
+_PERIOD = re.compile(r"[0-9]{1,20}")
+#: So many messages are kept for a manager that is busy.
+_MOST_LATE = 32
 
 
 class Notifier:
     """Speaks to the service manager. Nothing here raises or waits: a deaf manager must not stop a daemon.
+
+    What finds no room is said again while `attend` runs.
 
     `address` is a path, or a name that starts with `@`, or empty for no manager. `watchdog_s` is how long the
     manager waits for a sign of life, 0 for ever.
@@ -39,6 +47,8 @@ class Notifier:
         self._address = address
         self.watchdog_s = watchdog_s
         self._status = ""
+        #: What the manager had no room for, oldest first.
+        self._late: deque[tuple[str, ...]] = deque(maxlen=_MOST_LATE)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) if address else None
 
     @classmethod
@@ -46,7 +56,7 @@ class Notifier:
         """The manager of process `pid`. Its variables are removed: no child may speak in our name."""
         address = environ.pop("NOTIFY_SOCKET", "")
         period_us, keeper = environ.pop("WATCHDOG_USEC", ""), environ.pop("WATCHDOG_PID", str(pid))
-        watched = period_us.isascii() and period_us.isdigit() and keeper == str(pid)
+        watched = _PERIOD.fullmatch(period_us) and keeper == str(pid)
         return cls(address if address[:1] in ("/", "@") else "", watchdog_s=int(period_us) / 1e6 if watched else 0.0)
 
     def starting(self, *, within_s: float) -> None:
@@ -98,8 +108,15 @@ class Notifier:
             await asyncio.sleep(_LOOK_S)
         self.ready(_line(status))
         while True:
-            await asyncio.sleep(self.watchdog_s / SIGNS_A_PERIOD or STATUS_INTERVAL_S)
-            self._tell(status, alive=alive())
+            await asyncio.sleep(_LOOK_S if self._late else self._interval_s)
+            self._say()
+            if not self._late:
+                self._tell(status, alive=alive())
+
+    @property
+    def _interval_s(self) -> float:
+        # The status is looked at also where the manager is very patient, and the loop is not busy with a hasty one.
+        return min(STATUS_INTERVAL_S, max(_LEAST_S, self.watchdog_s / SIGNS_A_PERIOD or STATUS_INTERVAL_S))
 
     def _tell(self, status: Callable[[], str], *, alive: bool) -> None:
         lines = ["WATCHDOG=1"] if alive and self.watchdog_s else []
@@ -109,11 +126,24 @@ class Notifier:
         self._say(*lines)
 
     def _say(self, *lines: str) -> None:
-        if self._socket is None or not lines:
-            return
+        if lines:
+            self._late.append(lines)
+        # A start or a reload that is never told would end in a kill: what finds no room is said again, in its order.
+        while self._late and self._has_room(self._late[0]):
+            self._late.popleft()
+
+    def _has_room(self, lines: tuple[str, ...]) -> bool:
+        """Send one message; whether the manager could take it. One that is not there takes all."""
+        if self._socket is None:
+            return True
         to = f"\0{self._address[1:]}" if self._address.startswith("@") else self._address
-        with contextlib.suppress(OSError, ValueError):
+        try:
             self._socket.sendto(os.fsencode("\n".join(lines)), socket.MSG_DONTWAIT, to)
+        except BlockingIOError:
+            return False
+        except (OSError, ValueError):
+            return True
+        return True
 
 
 def _line(status: Callable[[], str]) -> str:

@@ -17,7 +17,8 @@ from sidecar.service.invocation import Invocation, command
 STANDARD_FOLDERS = ("/usr/local/bin", "/usr/bin", "/bin")
 #: Variables of a shell that decide which files and models the daemon uses. Keys are not copied into a file.
 KEPT_VARIABLES = (
-    *("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "OPENCLAW_CONFIG_PATH"),
+    *("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "OPENCLAW_CONFIG_PATH", "OPENCLAW_STATE_DIR"),
+    *("HF_ENDPOINT", "TZ"),
     *MODEL_VARIABLES,
 )
 

@@ -13,6 +13,8 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
+from backends.presence import is_folder
+
 _STEP_MS = 50
 _WAIT_MS = 1_000
 
@@ -55,7 +57,7 @@ class PortableEvents:
 
     def watch(self, folders: Collection[str]) -> Collection[str]:
         """Watch exactly these folders, and return those that are new by name. Raises `OSError`."""
-        present = frozenset(folder for folder in folders if Path(folder).is_dir())
+        present = frozenset(folder for folder in folders if is_folder(Path(folder)))
         try:
             watches = RustNotify(list(present), False, False, 0, False, True)
         except WatchfilesRustInternalError as error:
@@ -90,4 +92,4 @@ class PortableEvents:
 
 def _may_be_folder(path: str) -> bool:
     """What is gone may have been a folder, unless it was called like a file."""
-    return Path(path).is_dir() or (not os.path.lexists(path) and "." not in Path(path).name)
+    return is_folder(Path(path)) or (not os.path.lexists(path) and "." not in Path(path).name)

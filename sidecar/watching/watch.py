@@ -22,6 +22,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from backends.base import Notice
 from backends.corpus import Corpus, Found, Root
+from backends.presence import is_folder
 from sidecar.watching.file_events import ANYTHING, Change, OnChanges, PortableEvents, Source
 from sidecar.watching.inotify import Inotify
 from sidecar.watching.mounts import silent_devices
@@ -111,7 +112,7 @@ def _inside(place: Place) -> Iterator[str]:
 def _above(path: str) -> str:
     """The nearest folder above that exists: there a root comes and goes."""
     above = Path(path).parent
-    while not above.is_dir() and above != above.parent:
+    while not is_folder(above) and above != above.parent:
         above = above.parent
     return str(above)
 

@@ -39,15 +39,22 @@ write_atomically(Path(sys.argv[1]), b"half")
 
 
 def test_what_a_killed_writer_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
-    """Hidden files of others, and links out of the folder, stay as they are."""
+    """Hidden files of others, folders, and links out of the folder, stay as they are."""
     kept = tmp_path / "state" / "agents" / ".notes.half.md"
     outside = tmp_path / "outside" / ".f.half"
     for file in (kept, outside):
         file.parent.mkdir(parents=True)
         file.write_bytes(b"")
     (kept.parent / "link").symlink_to(outside.parent)
+    (kept.parent / ".draft.half").touch()
+    (kept.parent / ".folder.abcdefgh.half").mkdir()
     subprocess.run([sys.executable, "-c", WRITE_AND_DIE, str(kept.with_name("f"))], check=False)
-    assert len([*kept.parent.iterdir()]) == 3
+    assert len([*kept.parent.iterdir()]) == 5
     drop_half_written(tmp_path / "state")
-    assert {entry.name for entry in kept.parent.iterdir()} == {kept.name, "link"}
+    assert {entry.name for entry in kept.parent.iterdir()} == {
+        kept.name,
+        "link",
+        ".draft.half",
+        ".folder.abcdefgh.half",
+    }
     assert outside.exists()

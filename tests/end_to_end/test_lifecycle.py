@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.running import processes_of, running, until
@@ -32,9 +33,14 @@ def test_a_signal_stops_the_daemon_in_order(tmp_path: Path, number: int) -> None
 
 
 def test_a_shutdown_request_stops_the_daemon(tmp_path: Path) -> None:
-    """What `qmd-sidecar stop` sends."""
+    """What `qmd-sidecar stop` sends, and then waits for the end of the socket: the next daemon may start at once."""
     with running(tmp_path, config(tmp_path, backend="builtin")) as daemon:
+        daemon.sync("main")
+        pointer = daemon.state / "run" / "daemon.json"
+        pointer.write_text("[]", encoding="utf-8")
         assert daemon.call("POST", "/v1/shutdown") == {"stopping": True}
+        until(lambda: not daemon.client.path.exists(), what="the end of the socket")
+        assert psutil.Process(daemon.process.pid).children() == []
         assert daemon.process.wait(20) == 0
 
 

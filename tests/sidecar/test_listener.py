@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import stat
 from collections.abc import Iterator
@@ -9,8 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from starlette.types import Receive, Scope, Send
 
 from sidecar.errors import StartupError
+from sidecar.gateway.endpoint import Endpoint
 from sidecar.gateway.listener import listen
 from sidecar.gateway.peer import peer_uid
 
@@ -85,3 +88,28 @@ def test_the_kernel_names_the_uid_at_the_other_end() -> None:
     one, other = socket.socketpair(socket.AF_UNIX)
     with one, other:
         assert peer_uid(one) == Path.home().stat().st_uid
+
+
+def test_a_socket_that_cannot_be_laid_again_is_told_once(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Until whatever took its place has gone; calls on the old one are answered meanwhile."""
+    path = folder / "s.sock"
+
+    async def scenario() -> None:
+        endpoint = Endpoint(_nobody, path, mode=0o600, group=None, extra_uids=())
+        endpoint.start()
+        path.unlink()
+        path.mkdir()
+        for _ in range(3):
+            await endpoint.tend()
+        assert [record.getMessage() for record in caplog.records] == ["the socket cannot be laid again"]
+        path.rmdir()
+        await endpoint.tend()
+        assert path.is_socket()
+        await endpoint.drain()
+        endpoint.close()
+
+    asyncio.run(scenario())
+
+
+async def _nobody(scope: Scope, receive: Receive, send: Send) -> None:
+    """An application that nobody asks."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import resource
 import shutil
 import stat
@@ -10,12 +12,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
 from sidecar.errors import StartupError
 from sidecar.pointers import Pointers
-from sidecar.state import StateLock, private_folder, runtime_folder
+from sidecar.state import StateLock, holder_of, private_folder, runtime_folder
 
 HOLDER = """
 import sys
@@ -40,6 +43,30 @@ def test_a_second_daemon_is_refused_and_told_who_holds_the_folder(tmp_path: Path
         holder.kill()
     with StateLock(tmp_path):
         assert True, "a lock dies with its holder"
+
+
+def test_somebody_who_only_looks_at_the_lock_ends_no_start(tmp_path: Path) -> None:
+    """The doctor does so, and a service manager may start the daemon at the same moment."""
+    (tmp_path / "sidecar.lock").touch()
+    looked_at = (tmp_path / "sidecar.lock").open()
+    fcntl.flock(looked_at, fcntl.LOCK_SH)
+    timer = Timer(0.05, looked_at.close)
+    timer.start()
+    with StateLock(tmp_path):
+        timer.join()
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+def test_a_lock_that_is_no_plain_file_is_left_alone(tmp_path: Path, kind: str) -> None:
+    """What a link leads to is somebody's, and a pipe would hold whoever looks."""
+    lock, precious = tmp_path / "sidecar.lock", tmp_path / "precious"
+    precious.write_text("precious", encoding="utf-8")
+    {"link": lambda: lock.symlink_to(precious), "pipe": lambda: os.mkfifo(lock), "folder": lock.mkdir}[kind]()
+    with pytest.raises(StartupError) as caught, StateLock(tmp_path):
+        pass
+    assert caught.value.code == "state_folder_unusable"
+    assert holder_of(tmp_path) is None
+    assert precious.read_text(encoding="utf-8") == "precious"
 
 
 def test_the_state_folder_is_private(tmp_path: Path) -> None:

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import fnmatch
 import os
-import pwd
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
 
+from backends.presence import is_folder
 from sidecar import places
 from sidecar.doctor.catalogue import Code, Finding
-from sidecar.doctor.subject import Subject
+from sidecar.doctor.subject import Subject, account
+from sidecar.logs.places import LOG_FOLDER
+from sidecar.places import SAMPLE_FOLDER
+from sidecar.tools.flush import LEDGER
 from sidecar.wording.terminal import size
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 #: Of a state folder with more files than this the first ones are looked at.
 _MOST_ENTRIES = 100_000
+#: What the daemon makes in its state folder.
+_KEPT = (
+    *("sidecar.lock", ".*.half", f"{LEDGER}*", "run", LOG_FOLDER, SAMPLE_FOLDER),
+    *("memory/*", "agents/*/qmd", "agents/*/exports.sqlite*"),
+)
 _LOW_BYTES = 512 * 2**20
 _FULL_BYTES = 64 * 2**20
 #: 2024-01-01; nothing of ours was written before.
@@ -31,29 +40,51 @@ _MOST_NAMED = 20
 def folders(subject: Subject) -> Iterator[Finding]:
     """Workspaces that are missing, and folders of notes that are closed to us."""
     for agent in subject.agents:
-        if not agent.workspace.is_dir():
+        if (closed := _closed_above(agent.workspace)) is not None:
+            message = f"the workspace {agent.workspace} of agent {agent.id} lies in {closed}, which cannot be entered"
+            yield Code.FOLDER_CLOSED.found(message, path=closed)
+        elif not is_folder(agent.workspace):
             message = f"the workspace {agent.workspace} of agent {agent.id} does not exist"
             yield Code.WORKSPACE_MISSING.found(message, path=agent.workspace)
     for path in dict.fromkeys(root.path for agent in subject.agents for root in subject.corpus(agent).roots):
-        if path.is_dir() and not os.access(path, os.R_OK | os.X_OK):
+        if is_folder(path) and not os.access(path, os.R_OK | os.X_OK):
             yield Code.FOLDER_CLOSED.found(f"{path} cannot be read", path=path)
+
+
+def _closed_above(path: Path) -> Path | None:
+    """The first folder on the way to `path` that we may not enter: what lies behind it cannot be told."""
+    above = (folder for folder in reversed(path.parents) if is_folder(folder))
+    return next((folder for folder in above if not os.access(folder, os.X_OK)), None)
 
 
 def permissions(subject: Subject) -> Iterator[Finding]:
     """Files and folders of the state, and the meeting place, that others may enter or own."""
     for top in kept(subject):
-        entries = list(islice(_entries(top), _MOST_ENTRIES))
+        own = _own(top) if top == subject.settings.state_dir else [top]
+        entries = list(islice(_entries(own), _MOST_ENTRIES))
         if strange := [entry for entry in entries if entry.uid != os.getuid()]:
-            yield _strange(top, strange)
+            yield _strange(own, strange)
         if opened := [entry for entry in entries if entry.mode & _OTHERS and entry.uid == os.getuid()]:
             message = f"{len(opened)} of {len(entries)} files and folders are open to others, such as {opened[0].path}"
-            yield Code.OPEN_TO_OTHERS.found(message, path=top, mend=partial(_close, top))
+            yield Code.OPEN_TO_OTHERS.found(message, path=own, mend=partial(_close, own))
 
 
 def kept(subject: Subject) -> list[Path]:
     """The folders in which the daemon keeps something, as far as they are there and no links."""
     named = (subject.settings.state_dir, places.meeting_dir(subject.environ))
-    return [folder for folder in dict.fromkeys(named) if folder.is_dir() and not folder.is_symlink()]
+    return [folder for folder in dict.fromkeys(named) if is_folder(folder) and not folder.is_symlink()]
+
+
+def _own(state: Path) -> list[Path]:
+    """The state folder; where others keep something in it, too, what in it is the daemon's."""
+    try:
+        present = {path.name for path in state.iterdir()}
+    except OSError:
+        # Another user's, as it seems; that is told by the folder itself.
+        return [state]
+    if present <= {name for pattern in _KEPT for name in fnmatch.filter(present, pattern.partition("/")[0])}:
+        return [state]
+    return [path for pattern in _KEPT for path in state.glob(pattern) if not path.is_symlink()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,28 +96,33 @@ class _Entry:
     uid: int
 
 
-def _entries(top: Path) -> Iterator[_Entry]:
-    for folder, _, names in os.walk(top):
-        for path in (Path(folder), *(Path(folder) / name for name in names)):
-            try:
-                info = path.lstat()
-            except OSError:
-                continue
-            # The mode of a link says nothing, and a socket may be open to a group on purpose.
-            if not stat.S_ISLNK(info.st_mode) and not stat.S_ISSOCK(info.st_mode):
-                yield _Entry(path, stat.S_IMODE(info.st_mode), info.st_uid)
+def _entries(tops: Iterable[Path]) -> Iterator[_Entry]:
+    for path in (path for top in tops for path in _below(top)):
+        try:
+            info = path.lstat()
+        except OSError:
+            continue
+        # The mode of a link says nothing, and a socket may be open to a group on purpose.
+        if not stat.S_ISLNK(info.st_mode) and not stat.S_ISSOCK(info.st_mode):
+            yield _Entry(path, stat.S_IMODE(info.st_mode), info.st_uid)
 
 
-def _strange(top: Path, strange: list[_Entry]) -> Finding:
-    message = f"{len(strange)} files and folders below {top} are another user's, such as {strange[0].path}"
-    return Code.OWNED_BY_OTHERS.found(message, user=pwd.getpwuid(os.getuid()).pw_name, path=top)
+def _below(top: Path) -> Iterator[Path]:
+    yield top
+    for folder, folders, files in os.walk(top):
+        yield from (Path(folder) / name for name in (*folders, *files))
 
 
-def _close(top: Path) -> str:
-    opened = [entry for entry in _entries(top) if entry.mode & _OTHERS and entry.uid == os.getuid()]
+def _strange(own: list[Path], strange: list[_Entry]) -> Finding:
+    message = f"{len(strange)} of the daemon's files and folders are another user's, such as {strange[0].path}"
+    return Code.OWNED_BY_OTHERS.found(message, user=account(), path=own)
+
+
+def _close(own: list[Path]) -> str:
+    opened = [entry for entry in _entries(own) if entry.mode & _OTHERS and entry.uid == os.getuid()]
     for entry in opened:
         entry.path.chmod(entry.mode & ~_OTHERS, follow_symlinks=False)
-    return f"closed {len(opened)} files and folders below {top} to others" if opened else ""
+    return f"closed {len(opened)} files and folders to others, such as {opened[0].path}" if opened else ""
 
 
 def disk(subject: Subject) -> Iterator[Finding]:

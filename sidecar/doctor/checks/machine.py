@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from sidecar import places
 from sidecar.doctor.catalogue import Code, Finding
-from sidecar.doctor.subject import Subject
+from sidecar.doctor.subject import Subject, account
 
 UNIT = "qmd-sidecar.service"
 LINGER = Path("/var/lib/systemd/linger")
@@ -30,7 +29,7 @@ def lingering(environ: Mapping[str, str], folder: Path) -> Iterator[Finding]:
     """Whether the user's unit is installed and its user not in `folder`, where systemd notes who stays."""
     config = Path(environ.get("XDG_CONFIG_HOME") or places.home(environ) / ".config")
     unit = config / "systemd" / "user" / UNIT
-    if unit.exists() and not (folder / getpass.getuser()).exists():
+    if unit.exists() and not (folder / account()).exists():
         yield Code.NO_LINGER.found(f"{unit} is installed, and systemd ends it with the last login of this user")
 
 

@@ -60,6 +60,29 @@ def test_a_resident_answers_with_lines_of_the_file(tmp_path: Path, fake: FakeQmd
     asyncio.run(main())
 
 
+def test_an_index_of_another_folder_does_not_answer(tmp_path: Path, fake: FakeQmd) -> None:
+    """Of an agent whose workspace was exchanged, until it is indexed; that it has fewer files is no loss."""
+    many = {f"memory/{number}.md": f"Note {number} of the old workspace.\n" for number in range(40)}
+    write(tmp_path / "ws", many)
+    write(tmp_path / "other", {"memory/a.md": "The new codeword is quartzfern.\n"})
+
+    async def main() -> None:
+        async with running(corpus_of(tmp_path / "ws"), tmp_path / "q", fake.environ()) as qmd:
+            await qmd.sync(SYNC)
+        async with running(corpus_of(tmp_path / "other"), tmp_path / "q", fake.environ()) as qmd:
+            await qmd.sync(SYNC)
+            assert [hit.path for hit in (await qmd.search(query("codeword"))).hits] == ["memory/a.md"]
+            assert qmd.status().notices == ()
+        fake.behave(update="exit")
+        async with running(corpus_of(tmp_path / "ws"), tmp_path / "q", fake.environ()) as qmd:
+            with refused(Failure.EXITED):
+                await qmd.sync(SYNC)
+            with refused(Failure.INDEX_LOST):
+                await qmd.search(query("codeword"))
+
+    asyncio.run(main())
+
+
 def test_children_are_isolated(tmp_path: Path, fake: FakeQmd) -> None:
     """Every child gets private folders, an allow-listed environment and an empty working directory."""
     home = home_of(tmp_path / "q")

@@ -71,6 +71,12 @@ def test_print_shows_the_files_where_no_manager_runs(run: Run, managers: FakeMan
     assert managers.calls == []
 
 
+def test_the_user_is_who_runs_it_whatever_the_environment_says(run: Run, environ: dict[str, str]) -> None:
+    """After a `su` the variables still name somebody else, in whose home root would write."""
+    shown = run("service", "install", "--print", "--json", USER="nobody", LOGNAME="nobody")
+    assert all(Path(file).is_relative_to(environ["HOME"]) for file in json.loads(shown.stdout)["files"])
+
+
 @pytest.mark.parametrize("verb", ["install", "uninstall", "start", "stop", "restart", "status"])
 def test_without_a_manager_there_is_one_clear_error(run: Run, managers: FakeManagers, verb: str) -> None:
     """With the next step, and nothing is written."""

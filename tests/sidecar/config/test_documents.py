@@ -74,6 +74,12 @@ def test_a_missing_include_is_reported_where_it_is_named(tmp_path: Path) -> None
     assert refused(write(tmp_path, main="{\n memory: {\n $include: 'no.json5'}}")) == ("unreadable", "main.json5", 3)
 
 
+def test_an_include_of_a_link_to_itself_is_reported_where_it_is_named(tmp_path: Path) -> None:
+    """It is no file, like one that is missing."""
+    (tmp_path / "loop.json5").symlink_to("loop.json5")
+    assert refused(write(tmp_path, main="{\n memory: {$include: 'loop.json5'}}")) == ("unreadable", "main.json5", 2)
+
+
 def test_sections_of_others_are_not_even_opened(tmp_path: Path) -> None:
     """An include that only OpenClaw can read does not stop us."""
     assert read(write(tmp_path, main="{channels: {$include: 'no.json5'}, memory: {}}"), SECTIONS).value == {

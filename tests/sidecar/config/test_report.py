@@ -116,3 +116,11 @@ def test_a_workspace_that_does_not_exist_is_a_warning(tmp_path: Path) -> None:
     file.write_text(f"{{agents: {{defaults: {{workspace: '{tmp_path}/wrok'}}}}}}")
     (finding,) = check(file, environ={"HOME": str(tmp_path)}, state_dir=tmp_path / "state")
     assert (finding.code, finding.line) == ("workspace_missing", 1)
+
+
+def test_a_workspace_that_cannot_be_looked_at_is_the_same_warning(tmp_path: Path) -> None:
+    """Its name is too long for any disk, or it lies in a closed folder."""
+    file = tmp_path / "c.json5"
+    file.write_text(f"{{agents: {{defaults: {{workspace: '{tmp_path}/{'w' * 300}'}}}}}}")
+    (finding,) = check(file, environ={"HOME": str(tmp_path)}, state_dir=tmp_path / "state")
+    assert finding.code == "workspace_missing"

@@ -141,6 +141,19 @@ def test_fix_follows_no_link_out_of_the_state(patient: Patient) -> None:
     assert stat.S_IMODE(outside.stat().st_mode) == 0o755
 
 
+def test_fix_touches_nothing_of_others_in_a_state_folder_that_is_theirs_too(patient: Patient) -> None:
+    """Such as OpenClaw's own, or a home folder, which somebody named as `stateDir`."""
+    ours = opened_state(patient)
+    theirs = [patient.state / "openclaw.json", patient.state / "agents" / "main" / "sessions" / "one.jsonl"]
+    for file in theirs:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch(0o644)
+    modes = {path: path.stat().st_mode for file in theirs for path in (file, *file.parents)}
+    mended(patient, Code.OPEN_TO_OTHERS)
+    assert stat.S_IMODE(ours.stat().st_mode) == 0o600
+    assert {path: path.stat().st_mode for path in modes} == modes
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="only root gives files away")
 def test_state_of_another_user_is_taken_back(patient: Patient) -> None:
     """As after a start with sudo."""
@@ -399,13 +412,32 @@ def test_an_unknown_check_is_a_usage_error_that_names_the_known_ones(patient: Pa
     assert "'permissions'" in done.stderr
 
 
+LISTEN = "import socket\nsock = socket.socket(socket.AF_UNIX)\nsock.bind(sys.argv[2])\nsock.listen(9)\n"
+
+
+def test_of_two_daemons_the_one_that_hangs_is_named(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its pointer leads to its own state folder; without one nobody is named, rather than the one that is well."""
+    monkeypatch.setattr(doctor, "KNOCK_S", 0.3)
+    patient.environ.pop("SIDECAR_STATE_DIR")
+    well, ill = patient.home / ".local" / "state" / "qmd-sidecar", patient.home / "ill"
+    for folder in (well, ill, patient.socket.parent):
+        folder.mkdir(mode=0o700, parents=True)
+    other = patient.home / "ill.sock"
+    with (
+        child(HOLD, str(well / "sidecar.lock")),
+        child(HOLD + LISTEN, str(ill / "sidecar.lock"), str(other)) as hanging,
+    ):
+        assert "kill" not in patient.doctor("--socket", str(other)).stdout
+        (patient.socket.parent / "daemon.json").write_text(json.dumps({"socket": str(other), "stateDir": str(ill)}))
+        assert f"kill -9 {hanging.pid}" in patient.doctor("--socket", str(other)).stdout
+
+
 def test_a_daemon_that_hangs_is_ended(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
     """It holds the socket, and answers nobody."""
     monkeypatch.setattr(doctor, "KNOCK_S", 0.3)
     patient.socket.parent.mkdir(mode=0o700)
     patient.state.mkdir(mode=0o700)
-    listen = "import socket\nsock = socket.socket(socket.AF_UNIX)\nsock.bind(sys.argv[2])\nsock.listen(9)\n"
-    with child(HOLD + listen, str(patient.state / "sidecar.lock"), str(patient.socket)) as hanging:
+    with child(HOLD + LISTEN, str(patient.state / "sidecar.lock"), str(patient.socket)) as hanging:
         finding = patient.found(Code.NOT_ANSWERING)
         assert finding is not None
         patient.shell(finding["command"])

@@ -123,3 +123,9 @@ def test_the_folders_of_another_unit_are_not_ours() -> None:
     adopt(environ, pid=8)
     assert "XDG_RUNTIME_DIR" not in environ
     assert "XDG_STATE_HOME" not in environ
+
+
+@pytest.mark.parametrize("count", ["00", "-1", "one", "9" * 5000])
+def test_a_number_that_is_none_hands_nothing_over(count: str) -> None:
+    """No manager writes it, and the daemon makes a socket of its own."""
+    assert inherited({"LISTEN_PID": "7", "LISTEN_FDS": count}, pid=7) is None

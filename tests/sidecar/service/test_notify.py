@@ -171,6 +171,17 @@ def test_a_manager_that_does_not_listen_is_not_waited_for(manager: socket.socket
         notifier.ready("fine")
 
 
+def test_ready_is_said_again_to_a_manager_that_was_busy(manager: socket.socket) -> None:
+    """One that never hears of it ends the daemon; what comes later does not overtake it."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other, pytest.raises(BlockingIOError):
+        while True:
+            other.sendto(b"noise", socket.MSG_DONTWAIT, manager.getsockname())
+    words = iter(["fine", "ailing"])
+    messages = asyncio.run(attended(manager, status=lambda: next(words), until=lambda lines: "STATUS=ailing" in lines))
+    told = [lines for lines in messages if lines != ["noise"]]
+    assert told == [["READY=1", "STATUS=fine"], ["WATCHDOG=1", "STATUS=ailing"]]
+
+
 def test_the_variables_are_taken_away() -> None:
     """A child that found them could speak in our name."""
     environ = {"NOTIFY_SOCKET": "/run/n", "WATCHDOG_USEC": "3", "WATCHDOG_PID": "7", "PATH": "/bin"}
@@ -186,6 +197,7 @@ def test_the_variables_are_taken_away() -> None:
         ({"WATCHDOG_USEC": "60000000", "WATCHDOG_PID": "8"}, 0.0),
         ({"WATCHDOG_USEC": "a minute"}, 0.0),
         ({"WATCHDOG_USEC": "-5"}, 0.0),
+        ({"WATCHDOG_USEC": "9" * 5000}, 0.0),
         ({}, 0.0),
     ],
 )

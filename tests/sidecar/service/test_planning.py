@@ -71,10 +71,11 @@ def test_a_missing_node_is_told_before_the_service_is_there(tmp_path: Path, envi
 
 def test_flags_become_absolute_and_a_shells_choices_are_kept(tmp_path: Path, environ: dict[str, str]) -> None:
     """The service starts elsewhere and without the shell's variables; a key is not copied into a file."""
-    shell = environ | {"XDG_STATE_HOME": str(tmp_path / "st"), "OPENAI_API_KEY": "sk-1", "QMD_EMBED_MODEL": "hf:x"}
+    kept = {"XDG_STATE_HOME": str(tmp_path / "st"), "QMD_EMBED_MODEL": "hf:x", "OPENCLAW_STATE_DIR": "/o"}
+    shell = environ | kept | {"OPENAI_API_KEY": "sk-1"}
     planned = plan(config.load(environ=shell), shell, {"--config": None, "--state-dir": Path("st")})
     assert planned.argv == (*command(), "run", "--state-dir", str(Path("st").absolute()))
-    assert set(planned.environment) == {"PATH", "XDG_STATE_HOME", "QMD_EMBED_MODEL"}
+    assert set(planned.environment) == {"PATH", *kept}
 
 
 def test_every_folder_that_is_written_is_named_once(tmp_path: Path, environ: dict[str, str]) -> None:
