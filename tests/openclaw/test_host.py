@@ -6,11 +6,11 @@ Each command of OpenClaw's takes seconds, so that a test asks for as little as i
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -34,13 +34,15 @@ class House:
     model: Model
     folder: Path
     socket: Path
+    running: Running = field(init=False)
 
-    def daemon(self) -> Any:
-        """A daemon over the notes, as a context."""
+    def daemon(self) -> AbstractContextManager[Running]:
+        """A daemon over the notes, with the same state each time."""
         return running(self.folder / "daemon", memory_of(self.folder))
 
     def answer_at(self, daemon: Running) -> None:
         """Let the socket lead to this daemon."""
+        self.running = daemon
         self.socket.unlink(missing_ok=True)
         self.socket.symlink_to(daemon.client.path)
 
@@ -115,16 +117,14 @@ def test_arguments_that_the_gateway_lets_through_are_refused_by_the_tool(house: 
 
 
 def test_a_daemon_that_was_killed_is_missed_and_found_again_by_the_same_gateway(house: House) -> None:
+    assert house.host.invoke("memory_search", DIRECT, query=QUESTION)["results"]
+    house.running.stop(signal.SIGKILL)
+    missed = house.host.invoke("memory_search", DIRECT, query=QUESTION)
+    assert (missed["disabled"], missed["unavailable"]) == (True, True)
+    assert "qmd-sidecar is not running" in missed["error"]
+    assert "qmd-sidecar is not running" in house.host.run("memory", "status", ok=False)
     with house.daemon() as second:
         house.answer_at(second)
-        assert house.host.invoke("memory_search", DIRECT, query=QUESTION)["results"]
-        second.stop(9)
-        missed = house.host.invoke("memory_search", DIRECT, query=QUESTION)
-        assert (missed["disabled"], missed["unavailable"]) == (True, True)
-        assert "qmd-sidecar is not running" in missed["error"]
-        assert "qmd-sidecar is not running" in house.host.run("memory", "status", ok=False)
-    with house.daemon() as third:
-        house.answer_at(third)
         assert house.host.invoke("memory_search", DIRECT, query=QUESTION)["results"]
 
 

@@ -23,6 +23,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A daemon with two notes."""
     folder = tmp_path_factory.mktemp("runtime")
     with running(folder, memory_of(folder)) as daemon:
+        daemon.sync("main")
         yield daemon
 
 
@@ -129,6 +130,7 @@ def test_a_daemon_that_dies_is_told_once_and_is_asked_again_when_it_is_back(tmp_
     settings, folder, link = memory_of(tmp_path), tmp_path / "daemon", tmp_path / "s"
     with plugin(socketPath=str(link)) as asked:
         with running(folder, settings) as daemon:
+            daemon.sync("main")
             link.symlink_to(daemon.client.path)
             asked.step(watch=10)
             until(lambda: asked.step(logged=True) == ["info memory: qmd-sidecar answers"], what="the first word")
@@ -139,6 +141,7 @@ def test_a_daemon_that_dies_is_told_once_and_is_asked_again_when_it_is_back(tmp_
             asked.step(manager="status")
         link.unlink()
         with running(folder, settings) as daemon:
+            daemon.sync("main")
             link.symlink_to(daemon.client.path)
             until(lambda: len(asked.step(logged=True)) == 3, what="the word that it is back")
             assert asked.tool("memory_search", query="boat")["results"]

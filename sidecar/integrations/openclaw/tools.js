@@ -62,7 +62,8 @@ async function search(client, ctx, parentOf, given, signal) {
   if (given.corpus === "wiki") return { results: [], ...WITHOUT_WIKI };
   const body = {
     ...readerOf(ctx, parentOf),
-    query: given.query,
+    // Half a character, where a model was cut off, is no JSON that the daemon reads.
+    query: given.query.toWellFormed(),
     corpus: given.corpus ?? "all",
     ...(given.maxResults === undefined ? {} : { maxResults: Math.min(given.maxResults, MOST_RESULTS) }),
     ...(given.minScore === undefined ? {} : { minScore: Math.min(1, Math.max(0, given.minScore)) }),
