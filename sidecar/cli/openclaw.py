@@ -13,7 +13,7 @@ from sidecar import places
 from sidecar.cli.exits import Exit, print_json, say, verb
 from sidecar.cli.options import connect, shared_options
 from sidecar.cli.terminal import Style, printable
-from sidecar.openclaw import moving, plugin
+from sidecar.openclaw import plugin
 from sidecar.openclaw.check import Finding, findings
 from sidecar.openclaw.host import Host
 
@@ -44,6 +44,9 @@ def install(
 
     A daemon that is named by a flag or in the environment is the one that the plugin will ask.
     """
+    # It reads configuration files, for which `--help` need not wait.
+    from sidecar.openclaw import moving
+
     host, target = Host(command), places.own_config(os.environ)
     moved = moving.move(moving.openclaw_file(os.environ), target) if move_config else None
     named = socket or (connect(config, state_dir, None).path if config or state_dir else None)
