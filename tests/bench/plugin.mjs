@@ -1,4 +1,6 @@
-// Every question by OpenClaw's tool and straight over the socket, in turn: node plugin.mjs PLUGIN_FOLDER SOCKET < questions
+// Every question by OpenClaw's tool and straight over the socket, in turn.
+//
+//   node plugin.mjs PLUGIN_FOLDER SOCKET < questions.json
 import http from "node:http";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -16,7 +18,9 @@ const bare = (query) =>
   new Promise((resolve, reject) => {
     const body = JSON.stringify({ query, sessionKey: "agent:main:main" });
     const options = { socketPath, agent, method: "POST", path: "/v1/agents/main/memory_search" };
-    const request = http.request(options, async (response) => resolve(JSON.parse(Buffer.concat(await response.toArray()))));
+    const request = http.request(options, async (response) => {
+      resolve(JSON.parse(Buffer.concat(await response.toArray())));
+    });
     request.on("error", reject);
     request.end(body);
   });

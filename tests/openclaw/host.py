@@ -139,4 +139,6 @@ def gateway_settings(port: int, workspace: Path) -> dict[str, Any]:
     return {
         "gateway": {"mode": "local", "bind": "loopback", "port": port, "auth": {"mode": "token", "token": TOKEN}},
         "agents": {"defaults": {"workspace": str(workspace)}},
+        # By default it is a folder of /tmp that all gateways of the machine share.
+        "logging": {"file": str(workspace.parent / "openclaw.log")},
     }

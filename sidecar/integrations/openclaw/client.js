@@ -1,7 +1,8 @@
 // The daemon qmd-sidecar over its Unix socket, with Node alone:
 //
 //   const memory = new Client();
-//   const { results } = await memory.search("main", { query: "when does the boat leave?", sessionKey: "agent:main:main" });
+//   const asked = { query: "when does the boat leave?", sessionKey: "agent:main:main" };
+//   const { results } = await memory.search("main", asked);
 //
 // Every call has one deadline for the whole exchange and a connection of its own, so that a daemon that was started
 // again is found by the next call. A call that brings no answer throws a `DaemonError`, or the caller's abort.
@@ -96,9 +97,7 @@ async function firstAnswer(places, options, body) {
     } catch (error) {
       if (error.code in ABSENT) {
         // The first place is the one where a person expects it.
-        absence ??= new DaemonError("not_running", `qmd-sidecar is not running (${ABSENT[error.code]} at ${socketPath}).`, {
-          hint: "qmd-sidecar run",
-        });
+        absence ??= notRunning(ABSENT[error.code], socketPath);
       } else if (error.code === "EACCES" || error.code === "EPERM") {
         throw new DaemonError("socket_denied", `permission denied at ${socketPath}`, {
           hint: "run this as the user who runs the daemon",
@@ -113,6 +112,12 @@ async function firstAnswer(places, options, body) {
   throw absence;
 }
 
+function notRunning(why, socketPath) {
+  return new DaemonError("not_running", `qmd-sidecar is not running (${why} at ${socketPath}).`, {
+    hint: "qmd-sidecar run",
+  });
+}
+
 function exchange(options, body) {
   const content = body === undefined ? undefined : JSON.stringify(body);
   const headers = { accept: "application/json" };
@@ -120,7 +125,8 @@ function exchange(options, body) {
   return new Promise((resolve, reject) => {
     // `agent: false` is a connection of its own: one that is kept would outlive the daemon at its other end.
     const request = http.request({ ...options, headers, agent: false }, (response) => {
-      response.toArray().then((parts) => resolve({ status: response.statusCode, text: Buffer.concat(parts).toString() }), reject);
+      const answer = (parts) => ({ status: response.statusCode, text: Buffer.concat(parts).toString() });
+      response.toArray().then(answer).then(resolve, reject);
     });
     request.on("error", reject);
     request.end(content);
@@ -130,7 +136,8 @@ function exchange(options, body) {
 function read(method, route, { status, text }) {
   const reply = parsed(text);
   if (reply === null || typeof reply !== "object" || Array.isArray(reply)) {
-    throw new DaemonError("bad_reply", `the reply to ${method} ${route} (HTTP ${status}) is not a JSON object`, STATUS_HINT);
+    const message = `the reply to ${method} ${route} (HTTP ${status}) is not a JSON object`;
+    throw new DaemonError("bad_reply", message, STATUS_HINT);
   }
   if (status < 400) return reply;
   const { code = `http_${status}`, message = `HTTP ${status}`, hint, details } = reply.error ?? {};
@@ -169,12 +176,29 @@ export function sockets(env = process.env) {
 }
 
 function stateFolder(env) {
-  const base = (variable, ...usual) => (path.isAbsolute(env[variable] ?? "") ? env[variable] : path.join(home(env), ...usual));
-  const named = [env.SIDECAR_CONFIG, env.OPENCLAW_CONFIG_PATH].filter(Boolean).map((file) => withHome(file, env));
-  const usual = [path.join(base("XDG_CONFIG_HOME", ".config"), FOLDER, "config.json5"), path.join(home(env), ".openclaw", "openclaw.json")];
-  const used = [...named, ...usual].find((file) => fs.statSync(file, { throwIfNoEntry: false })?.isFile());
+  const used = configFiles(env).find(isFile);
   if (used && path.basename(used) === "openclaw.json") return path.join(path.dirname(path.resolve(used)), FOLDER);
-  return path.join(base("XDG_STATE_HOME", ".local", "state"), FOLDER);
+  return path.join(baseFolder(env, "XDG_STATE_HOME", ".local/state"), FOLDER);
+}
+
+/** The files that may hold the daemon's configuration, best first. */
+function configFiles(env) {
+  const named = [env.SIDECAR_CONFIG, env.OPENCLAW_CONFIG_PATH].filter(Boolean).map((file) => withHome(file, env));
+  const ours = path.join(baseFolder(env, "XDG_CONFIG_HOME", ".config"), FOLDER, "config.json5");
+  return [...named, ours, path.join(home(env), ".openclaw", "openclaw.json")];
+}
+
+/** An XDG base folder. The specification says that a relative value is to be ignored. */
+function baseFolder(env, variable, usual) {
+  return path.isAbsolute(env[variable] ?? "") ? env[variable] : path.join(home(env), usual);
+}
+
+function isFile(file) {
+  try {
+    return fs.statSync(file).isFile();
+  } catch {
+    return false;
+  }
 }
 
 /** Whether a folder is one of this user's and no link: in /tmp anybody may have laid it. */
