@@ -15,8 +15,8 @@ const OUTCOMES = `Corpus outcomes cover each requested corpus; a corpus warning 
 surfaced to the user.`;
 const SEARCH_TEXT = `Mandatory recall step: search MEMORY.md, USER.md, the notes under memory/ and what else is \
 configured before answering questions about prior work, decisions, dates, people, preferences, or todos. \
-\`corpus=memory\` searches notes only, \`corpus=sessions\` past conversations only. ${OUTCOMES} If response has disabled=true or stale=true, or a \
-warning, tell the user and include the warning/action guidance.`;
+\`corpus=memory\` searches notes only, \`corpus=sessions\` past conversations only. ${OUTCOMES} \
+If response has disabled=true or stale=true, or a warning, tell the user and include the warning/action guidance.`;
 const GET_TEXT = `Safe exact excerpt read of a path or citation that memory_search returned, or of MEMORY.md, USER.md \
 and memory/*.md. Defaults to a bounded excerpt when lines are omitted and includes truncation/continuation info when \
 more content exists. status=ok means the requested excerpt was read; status=not_found means every requested available \
