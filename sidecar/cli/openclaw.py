@@ -44,9 +44,11 @@ def install(
 
     A daemon that is named by a flag or in the environment is the one that the plugin will ask.
     """
+    # It reads configuration files, for which `--help` need not wait.
+    from sidecar.openclaw import moving
+
     host, target = Host(command), places.own_config(os.environ)
     # Here, not above: a help text needs no configuration.
-    from sidecar.openclaw import moving
 
     moved = moving.move(moving.openclaw_file(os.environ), target) if move_config else None
     named = socket or (connect(config, state_dir, None).path if config or state_dir else None)

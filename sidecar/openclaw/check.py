@@ -87,7 +87,7 @@ def _command(host: Host) -> Finding:
         rows = host.read("memory", "status")
     except HostError as error:
         return Finding(name="command", ok=False, message=error.message, fix=error.hint)
-    engines = [row.get("status", {}).get("custom", {}).get("engine") for row in rows]
+    engines = [((row.get("status") or {}).get("custom") or {}).get("engine") for row in rows]
     if engines and all(engines):
         return Finding(name="command", ok=True, message="`openclaw memory` is answered by the daemon")
     return Finding(name="command", ok=False, message="`openclaw memory` is answered by memory-core", fix=_UNDREAM)

@@ -13,6 +13,7 @@ parts:
   load        many clients at once, against bare Starlette
   shim        the look-alike of qmd as a process, against the real one
   triggers    a message against the phrases of the curated notes
+  plugin      what OpenClaw's plugin adds to a search
   search      a hybrid search at several sizes, against vec0, numpy and FTS5
   leaving     what scope, limits and citations cost a search
   memory      what the daemon and its worker take at these sizes
@@ -45,6 +46,7 @@ from tests.bench import (
     load,
     look_alike,
     memory,
+    plugin,
     redaction,
     transcripts,
     triggers,
@@ -63,6 +65,7 @@ ALONE = {
     "redaction": redaction.run,
     "shim": look_alike.run,
     "triggers": triggers.run,
+    "plugin": plugin.run,
 }
 OF_A_SIZE = ("search", "memory", "beside")
 PARTS = (*ALONE, *OF_A_SIZE, "exports", "growth", "qmd")

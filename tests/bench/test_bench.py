@@ -21,6 +21,7 @@ from tests.bench import (
     load,
     look_alike,
     memory,
+    plugin,
     redaction,
     transcripts,
     triggers,
@@ -31,6 +32,7 @@ from tests.bench.conversation import corpus
 from tests.bench.indexed import Indexed, indexed
 from tests.bench.peers import PRODUCT, VEC0, Product, tables, vectors_of
 from tests.bench.timing import Timed, Way, at_least, at_most, in_turn
+from tests.openclaw.node import needs_node
 
 SIZE = 200
 
@@ -78,6 +80,14 @@ def test_a_row_of_growth_has_every_figure(index: Indexed) -> None:
     row = growth.measure(index)
     assert all(figure > 0 for figure in astuple(row))
     assert growth.report([row])
+
+
+@needs_node
+def test_the_plugin_finds_what_the_socket_finds(index: Indexed) -> None:
+    asked = plugin.measure(index)
+    assert asked.found["tool"] == asked.found["socket"] > 0
+    assert {len(way.took_ms) for way in (asked.tool, asked.socket)} == {len(index.asked.questions) - plugin.WARMING}
+    plugin.report(asked)
 
 
 def test_growth_that_is_quadratic_misses_its_target() -> None:

@@ -56,10 +56,10 @@ def test_a_client_is_short(name: str) -> None:
     assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) < 45
 
 
-@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize("name", [name for name, (_, finds) in CLIENTS.items() if not finds])
 def test_a_client_without_a_question_says_how_it_is_called(name: str) -> None:
     """Without a socket Node would knock at a port."""
-    interpreter = CLIENTS[name]
+    interpreter, _ = CLIENTS[name]
     if interpreter is None:
         pytest.skip("node is not here: docs/examples/client.mjs was not tried")
     done = subprocess.run([interpreter, str(EXAMPLES / name)], capture_output=True, text=True, timeout=60)

@@ -8,10 +8,11 @@ import { pathToFileURL } from "node:url";
 const [folder, config] = process.argv.slice(2);
 const load = (name) => import(pathToFileURL(path.join(folder, name)));
 const { default: plugin } = await load("index.js");
-const { sockets } = await load("client.js");
-const { hostPlan } = await load("flush.js");
+const { Client, sockets } = await load("client.js");
+const { FlushPlans, hostPlan } = await load("flush.js");
 const { watchService } = await load("service.js");
 
+const plans = new FlushPlans(new Client(JSON.parse(config)));
 const parents = {};
 const tools = {};
 const logged = [];
@@ -51,7 +52,7 @@ const STEPS = {
   plan: ({ plan, nowMs, window }) => hostPlan(plan, nowMs, window),
   prompt: ({ prompt, citationsMode }) => capability.promptBuilder({ availableTools: new Set(prompt), citationsMode }),
   sockets: ({ sockets: env }) => sockets(env),
-  watch: ({ watch }) => watchService({ refresh: async () => (await manager("main")) }, { everyMs: watch }).start({ logger }),
+  watch: ({ watch }) => watchService(plans, { everyMs: watch }).start({ logger }),
   logged: () => logged,
 };
 

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -77,13 +78,16 @@ class Host:
         assert (done.returncode == 0) is ok, f"{arguments}\n{done.stdout}\n{done.stderr}"
         return done.stdout if ok else done.stdout + done.stderr
 
+    def sidecar(self, *arguments: str, exit_code: int = 0) -> Any:
+        """The JSON that `qmd-sidecar openclaw` prints, in the environment of this host's user."""
+        command = [sys.executable, "-m", "sidecar", "openclaw", *arguments, "--json"]
+        done = subprocess.run(command, env=self.env, cwd=REPOSITORY, capture_output=True, text=True, timeout=300)
+        assert done.returncode == exit_code, f"{arguments}\n{done.stdout}\n{done.stderr}"
+        return json.loads(done.stdout)
+
     def call(self, method: str, **params: Any) -> Any:
         """What the gateway answers to a call."""
         return json.loads(self.run("gateway", "call", method, "--params", json.dumps(params), "--json"))
-
-    def refused(self, method: str, **params: Any) -> str:
-        """With which words the gateway refuses a call."""
-        return self.run("gateway", "call", method, "--params", json.dumps(params), "--json", ok=False)
 
     def invoke(self, tool: str, session: str, **arguments: Any) -> dict[str, Any]:
         """What a tool answers in a session."""
@@ -135,4 +139,6 @@ def gateway_settings(port: int, workspace: Path) -> dict[str, Any]:
     return {
         "gateway": {"mode": "local", "bind": "loopback", "port": port, "auth": {"mode": "token", "token": TOKEN}},
         "agents": {"defaults": {"workspace": str(workspace)}},
+        # By default it is a folder of /tmp that all gateways of the machine share.
+        "logging": {"file": str(workspace.parent / "openclaw.log")},
     }

@@ -23,6 +23,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A daemon with two notes."""
     folder = tmp_path_factory.mktemp("runtime")
     with running(folder, memory_of(folder)) as daemon:
+        daemon.sync("main")
         yield daemon
 
 
@@ -126,10 +127,10 @@ def test_no_plan_is_no_flush_where_the_daemon_was_never_there_or_flushes_are_off
 
 
 def test_a_daemon_that_dies_is_told_once_and_is_asked_again_when_it_is_back(tmp_path: Path) -> None:
-    settings = memory_of(tmp_path)
-    link = tmp_path / "s"
+    settings, folder, link = memory_of(tmp_path), tmp_path / "daemon", tmp_path / "s"
     with plugin(socketPath=str(link)) as asked:
-        with running(tmp_path, settings) as daemon:
+        with running(folder, settings) as daemon:
+            daemon.sync("main")
             link.symlink_to(daemon.client.path)
             asked.step(watch=10)
             until(lambda: asked.step(logged=True) == ["info memory: qmd-sidecar answers"], what="the first word")
@@ -139,8 +140,10 @@ def test_a_daemon_that_dies_is_told_once_and_is_asked_again_when_it_is_back(tmp_
         with pytest.raises(ThrownError, match="not running"):
             asked.step(manager="status")
         link.unlink()
-        with running(tmp_path, settings) as daemon:
+        with running(folder, settings) as daemon:
+            daemon.sync("main")
             link.symlink_to(daemon.client.path)
             until(lambda: len(asked.step(logged=True)) == 3, what="the word that it is back")
             assert asked.tool("memory_search", query="boat")["results"]
-        assert [line.split(":")[0] for line in asked.step(logged=True)] == ["info memory", "warn memory", "info memory"]
+            told = asked.step(logged=True)
+            assert [line.split(":")[0] for line in told] == ["info memory", "warn memory", "info memory"]

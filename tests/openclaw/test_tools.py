@@ -12,7 +12,7 @@ import pytest
 from tests.openclaw.node import needs_node
 from tests.openclaw.notes import memory_of
 from tests.openclaw.plugin import DIRECT, Plugin, ThrownError, plugin
-from tests.running import Running, running
+from tests.running import Running, running, until
 
 pytestmark = needs_node
 
@@ -26,6 +26,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A daemon with two notes."""
     folder = tmp_path_factory.mktemp("tools")
     with running(folder, memory_of(folder)) as daemon:
+        daemon.sync("main")
         yield daemon
 
 
@@ -100,9 +101,8 @@ def test_a_sub_agent_reads_what_the_session_may_that_started_it(asked: Plugin) -
 def test_who_called_stands_in_the_daemons_log(asked: Plugin, daemon: Running) -> None:
     ctx = {**DIRECT, "sandboxed": True, "senderIsOwner": False, "messageChannel": "web" * 100}
     assert asked.tool("memory_search", ctx, query=QUESTION)["results"]
-    log = daemon.log.read_text(encoding="utf-8")
-    assert '"sandboxed":true' in log.replace(": ", ":")
-    assert "webweb" in log
+    facts = '"caller":{"sandboxed":true,"owner":false,"channel":"webweb'
+    until(lambda: facts in daemon.log.read_text(encoding="utf-8"), what="the line of the log")
 
 
 @pytest.mark.parametrize(
@@ -134,6 +134,10 @@ def test_wrong_arguments_of_a_read_are_named(asked: Plugin) -> None:
 def test_numbers_that_the_host_takes_and_the_daemon_does_not_are_brought_into_its_range(asked: Plugin) -> None:
     assert asked.tool("memory_search", query=QUESTION, maxResults=5000, minScore=-1)["results"]
     assert asked.tool("memory_search", query=QUESTION, minScore=7)["outcome"] == "no_match"
+
+
+def test_a_question_with_half_a_character_is_searched(asked: Plugin) -> None:
+    assert asked.tool("memory_search", query=f"{QUESTION} \ud83d")["results"]
 
 
 def test_a_wiki_is_said_not_to_be_there(asked: Plugin) -> None:

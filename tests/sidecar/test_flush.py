@@ -69,6 +69,43 @@ def test_a_full_session_is_flushed_with_the_published_texts(tmp_path: Path) -> N
     }
 
 
+def plan(folder: Path, config: str) -> dict[str, Any]:
+    """What a gateway is told that decides for itself."""
+
+    async def scenario(agent: Agent, settings: Settings, pool: Executor) -> dict[str, Any]:
+        return flush.plan(agent, settings)
+
+    return with_agent(folder, scenario, config=config)
+
+
+def test_a_plan_has_the_numbers_and_the_texts_with_the_day_left_open(tmp_path: Path) -> None:
+    """By which the daemon itself decides."""
+    config = flushing(tmp_path, "reserveTokensFloor: 9, memoryFlush: {softThresholdTokens: 8, prompt: 'Keep it.'}")
+    assert plan(tmp_path, config) == {
+        "enabled": True,
+        "reserveTokensFloor": 9,
+        "softThresholdTokens": 8,
+        "forceFlushTranscriptBytes": 2_097_152,
+        "systemPrompt": f"Session nearing compaction. Store durable memories now.\n\n{NO_REPLY_HINT}",
+        "prompt": f"Keep it.\n\n{NO_REPLY_HINT}",
+        "targetFile": "memory/YYYY-MM-DD.md",
+        "timezone": "UTC",
+    }
+
+
+@pytest.mark.parametrize(
+    "config", ["{plugins: {slots: {memory: 'none'}}}", flushing(Path(), "memoryFlush: {enabled: false}")]
+)
+def test_a_plan_says_when_there_are_no_flushes(tmp_path: Path, config: str) -> None:
+    assert plan(tmp_path, config)["enabled"] is False
+
+
+def test_a_plan_grants_nothing(tmp_path: Path) -> None:
+    """Who asks for one may still ask for a flush."""
+    assert plan(tmp_path, "{}")["enabled"] is True
+    assert ask(tmp_path)["flush"] is True
+
+
 @pytest.mark.parametrize(
     ("window", "tokens", "transcript", "limit", "reason"),
     [

@@ -82,7 +82,9 @@ async function manager(client, agentId) {
 
 async function status(client, { agent, json, deep, index: reindex }) {
   const rows = [];
-  for (const agentId of await agentsOf(client, agent)) rows.push(await statusOf(client, agentId, deep || reindex, reindex));
+  for (const agentId of await agentsOf(client, agent)) {
+    rows.push(await statusOf(client, agentId, deep || reindex, reindex));
+  }
   if (json) printJson(rows);
   else print(rows.map(statusText).join("\n\n"));
 }
@@ -92,6 +94,11 @@ async function statusOf(client, agentId, deep, reindex) {
   const embeddingProbe = deep ? await found.probeEmbeddingAvailability() : undefined;
   if (reindex) await found.sync({ reason: "cli" });
   return { agentId, status: found.status(), embeddingProbe, scan: hostScan(await client.status(agentId)) };
+}
+
+function probed({ checked, ok }) {
+  if (!checked) return "skipped";
+  return ok ? "ready" : "unavailable";
 }
 
 function statusText({ agentId, status: facts, embeddingProbe, scan }) {
@@ -106,7 +113,7 @@ function statusText({ agentId, status: facts, embeddingProbe, scan }) {
     `Indexed: ${facts.files}/${scan.totalFiles} files · ${facts.chunks} chunks`,
     `Dirty: ${facts.dirty ? "yes" : "no"}`,
     `Workspace: ${facts.workspaceDir}`,
-    embeddingProbe && `Embeddings: ${embeddingProbe.checked ? (embeddingProbe.ok ? "ready" : "unavailable") : "skipped"}`,
+    embeddingProbe && `Embeddings: ${probed(embeddingProbe)}`,
     embeddingProbe?.error && `Embeddings error: ${embeddingProbe.error}`,
     facts.lastSyncError && `Last sync failed: ${facts.lastSyncError}`,
     ...scan.issues.map((issue) => `Issue: ${issue}`),
@@ -119,7 +126,11 @@ async function search(client, query, { agent, maxResults, minScore, json }, defa
   const results = await (await manager(client, agent ?? defaultAgent())).search(query, { maxResults, minScore });
   if (json) return printJson({ results });
   if (results.length === 0) return print("No matches.");
-  print(results.map(({ score, path, startLine, endLine, snippet }) => `${score.toFixed(3)} ${path}:${startLine}-${endLine}\n${snippet}\n`).join("\n").trim());
+  print(results.map(hitText).join("\n\n"));
+}
+
+function hitText({ score, path, startLine, endLine, snippet }) {
+  return `${score.toFixed(3)} ${path}:${startLine}-${endLine}\n${snippet}`;
 }
 
 async function index(client, { agent, force }) {

@@ -1,7 +1,8 @@
 // The daemon qmd-sidecar over its Unix socket, with Node alone:
 //
 //   const memory = new Client();
-//   const { results } = await memory.search("main", { query: "when does the boat leave?", sessionKey: "agent:main:main" });
+//   const asked = { query: "when does the boat leave?", sessionKey: "agent:main:main" };
+//   const { results } = await memory.search("main", asked);
 //
 // Every call has one deadline for the whole exchange and a connection of its own, so that a daemon that was started
 // again is found by the next call. A call that brings no answer throws a `DaemonError`, or the caller's abort.
@@ -98,9 +99,7 @@ async function firstAnswer(places, options, body) {
     } catch (error) {
       if (error.code in ABSENT) {
         // The first place is the one where a person expects it.
-        absence ??= new DaemonError("not_running", `qmd-sidecar is not running (${ABSENT[error.code]} at ${socketPath}).`, {
-          hint: "qmd-sidecar run",
-        });
+        absence ??= notRunning(ABSENT[error.code], socketPath);
       } else if (error.code === "EACCES" || error.code === "EPERM") {
         throw new DaemonError("socket_denied", `permission denied at ${socketPath}`, {
           hint: "run this as the user who runs the daemon",
@@ -113,6 +112,12 @@ async function firstAnswer(places, options, body) {
     }
   }
   throw absence;
+}
+
+function notRunning(why, socketPath) {
+  return new DaemonError("not_running", `qmd-sidecar is not running (${why} at ${socketPath}).`, {
+    hint: "qmd-sidecar run",
+  });
 }
 
 function exchange(options, body) {
@@ -143,7 +148,8 @@ async function whole(response) {
 function read(method, route, { status, text }) {
   const reply = parsed(text);
   if (reply === null || typeof reply !== "object" || Array.isArray(reply)) {
-    throw new DaemonError("bad_reply", `the reply to ${method} ${route} (HTTP ${status}) is not a JSON object`, STATUS_HINT);
+    const message = `the reply to ${method} ${route} (HTTP ${status}) is not a JSON object`;
+    throw new DaemonError("bad_reply", message, STATUS_HINT);
   }
   if (status < 400) return reply;
   const { code = `http_${status}`, message = `HTTP ${status}`, hint, details } = reply.error ?? {};
@@ -182,12 +188,29 @@ export function sockets(env = process.env) {
 }
 
 function stateFolder(env) {
-  const base = (variable, ...usual) => (path.isAbsolute(env[variable] ?? "") ? env[variable] : path.join(home(env), ...usual));
-  const named = [env.SIDECAR_CONFIG, env.OPENCLAW_CONFIG_PATH].filter(Boolean).map((file) => withHome(file, env));
-  const usual = [path.join(base("XDG_CONFIG_HOME", ".config"), FOLDER, "config.json5"), path.join(home(env), ".openclaw", "openclaw.json")];
-  const used = [...named, ...usual].find((file) => fs.statSync(file, { throwIfNoEntry: false })?.isFile());
+  const used = configFiles(env).find(isFile);
   if (used && path.basename(used) === "openclaw.json") return path.join(path.dirname(path.resolve(used)), FOLDER);
-  return path.join(base("XDG_STATE_HOME", ".local", "state"), FOLDER);
+  return path.join(baseFolder(env, "XDG_STATE_HOME", ".local/state"), FOLDER);
+}
+
+/** The files that may hold the daemon's configuration, best first. */
+function configFiles(env) {
+  const named = [env.SIDECAR_CONFIG, env.OPENCLAW_CONFIG_PATH].filter(Boolean).map((file) => withHome(file, env));
+  const ours = path.join(baseFolder(env, "XDG_CONFIG_HOME", ".config"), FOLDER, "config.json5");
+  return [...named, ours, path.join(home(env), ".openclaw", "openclaw.json")];
+}
+
+/** An XDG base folder. The specification says that a relative value is to be ignored. */
+function baseFolder(env, variable, usual) {
+  return path.isAbsolute(env[variable] ?? "") ? env[variable] : path.join(home(env), usual);
+}
+
+function isFile(file) {
+  try {
+    return fs.statSync(file).isFile();
+  } catch {
+    return false;
+  }
 }
 
 /** Whether a folder is one of this user's and no link: in /tmp anybody may have laid it. */

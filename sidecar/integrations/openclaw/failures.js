@@ -3,7 +3,8 @@
 /** The search that could not be made: the object that agents are told to pass on to their user. */
 export function searchFailure(error) {
   const told = { warning: warningOf(error), action: error.hint || "qmd-sidecar status", error: error.message };
-  return { results: [], outcome: "unavailable", disabled: true, unavailable: true, reason: error.code, ...told, debug: told };
+  const outcome = { outcome: "unavailable", disabled: true, unavailable: true, reason: error.code };
+  return { results: [], ...outcome, ...told, debug: told };
 }
 
 function warningOf(error) {

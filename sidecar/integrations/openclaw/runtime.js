@@ -1,5 +1,5 @@
 // What the host itself asks of its memory: searches of the operator, status, the files of its prompt.
-import { denialOf, inOneLine } from "./failures.js";
+import { denialOf, inOneLine, orElse } from "./failures.js";
 import { embeddingProbe, hostStatus } from "./status.js";
 import { readOutcome } from "./tools.js";
 
@@ -25,7 +25,8 @@ export function memoryRuntime(client) {
     // The host would give advice on the keys of its own providers.
     resolveMemoryBackendConfig: () => null,
     async classifyWorkspaceMemoryPaths({ relativePaths }) {
-      return relativePaths.map((relativePath) => ({ relativePath, originClass: CURATED.has(relativePath) ? "agent" : "untrusted" }));
+      const classOf = (relativePath) => (CURATED.has(relativePath) ? "agent" : "untrusted");
+      return relativePaths.map((relativePath) => ({ relativePath, originClass: classOf(relativePath) }));
     },
     authorizeSearchHits: (asked) => authorized(client, asked),
   };
@@ -34,8 +35,10 @@ export function memoryRuntime(client) {
 /** The hits that a session may read, by the daemon's own word: it is asked to read the first line of each. */
 async function authorized(client, { agentId, requesterSessionKey, sandboxed, hits }) {
   const who = { sessionKey: requesterSessionKey, caller: { sandboxed: Boolean(sandboxed) } };
-  const isReadable = ({ path, startLine }) =>
-    client.get(agentId, { ...who, path, from: startLine, lines: 1 }).then((told) => readOutcome(told).status === "ok", () => false);
+  const isReadable = async ({ path, startLine }) => {
+    const told = await orElse(() => client.get(agentId, { ...who, path, from: startLine, lines: 1 }), () => null);
+    return told !== null && readOutcome(told).status === "ok";
+  };
   const readable = await Promise.all(hits.map(isReadable));
   return hits.filter((_hit, at) => readable[at]);
 }
@@ -52,7 +55,8 @@ async function openManager(client, agentId) {
     readFile: (asked) => readFile(client, agentId, asked),
     // The host does not wait for a status, so it gets the last one.
     status: () => hostStatus(agent),
-    probeEmbeddingAvailability: async () => embeddingProbe(await refresh({ deep: true, timeoutMs: DEEP_MS }), Date.now()),
+    probeEmbeddingAvailability: async () =>
+      embeddingProbe(await refresh({ deep: true, timeoutMs: DEEP_MS }), Date.now()),
     probeVectorAvailability: probeVectors,
     probeVectorStoreAvailability: probeVectors,
     async sync({ reason, force = false } = {}) {
@@ -76,7 +80,8 @@ async function search(client, agentId, query, { maxResults, minScore, sessionKey
   // The host takes a list alone, and an empty one would say that nothing was found.
   if (reply.denied) throw new Error(denialOf(reply.denied));
   if (reply.disabled) throw new Error(inOneLine({ message: reply.error, hint: reply.action }));
-  onDebug?.({ backend: reply.backend, effectiveMode: reply.mode, fallback: reply.fallback?.reason, searchMs: reply.tookMs });
+  const { backend, mode: effectiveMode, tookMs: searchMs } = reply;
+  onDebug?.({ backend, effectiveMode, fallback: reply.fallback?.reason, searchMs });
   return reply.results.map(hostHit);
 }
 
@@ -95,5 +100,6 @@ async function readFile(client, agentId, { relPath, from, lines }) {
 /** Brings the indexes up to date. Rejects with the reasons where no engine could be. */
 export async function sync(client, agentId, body) {
   const { queued, reports, notices = [] } = await client.sync(agentId, body, { timeoutMs: SYNC_MS });
-  if (!queued && !reports.length && notices.length) throw new Error(notices.map(({ message, action }) => inOneLine({ message, hint: action })).join(" "));
+  if (queued || reports.length || !notices.length) return;
+  throw new Error(notices.map(({ message, action }) => inOneLine({ message, hint: action })).join(" "));
 }

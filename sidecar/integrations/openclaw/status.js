@@ -19,13 +19,22 @@ export function hostStatus(agent) {
     extraPaths: agent.roots.filter(({ kind }) => kind === "extra").map(({ path }) => path),
     sources,
     fts: { enabled: true, available: true },
-    vector: { enabled: hasVectors, available: hasVectors, storeAvailable: hasVectors, semanticAvailable: hasVectors, dims: builtin.dims ?? undefined },
+    vector: {
+      enabled: hasVectors,
+      available: hasVectors,
+      storeAvailable: hasVectors,
+      semanticAvailable: hasVectors,
+      dims: builtin.dims ?? undefined,
+    },
     fallback: agent.fallback && { from: agent.fallback.from, reason: agent.fallback.reason },
     custom: {
       searchMode: hasVectors ? "hybrid" : "fts-only",
       engine: agent.backend,
       state: agent.state,
-      qmd: agent.engines.qmd && { version: agent.engines.qmd.version, vectorsPending: agent.engines.qmd.vectorsPending },
+      qmd: agent.engines.qmd && {
+        version: agent.engines.qmd.version,
+        vectorsPending: agent.engines.qmd.vectorsPending,
+      },
       notices: agent.notices,
     },
   };
@@ -41,7 +50,9 @@ function vectorsOf({ backend, engines }) {
 export function embeddingProbe({ embedding }, nowMs) {
   // Without an embedding provider keywords search alone, which is no failure.
   if (!embedding) return { ok: true, checked: false };
-  return { ok: !embedding.error, error: embedding.error?.message, checked: embedding.dims !== undefined || Boolean(embedding.error), checkedAtMs: nowMs };
+  const { error, dims } = embedding;
+  const checked = dims !== undefined || error !== undefined;
+  return { ok: !error, error: error?.message, checked, checkedAtMs: nowMs };
 }
 
 /** The files on disk, as the host counts them beside the index. */

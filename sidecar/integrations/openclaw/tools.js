@@ -11,7 +11,16 @@ const SEARCH_CORPORA = ["memory", "wiki", "all", "sessions"];
 const GET_CORPORA = ["memory", "wiki", "all"];
 const position = { type: "integer", minimum: 1 };
 
-const OUTCOMES = "Corpus outcomes cover each requested corpus; a corpus warning means results are partial and must be surfaced to the user.";
+const OUTCOMES = `Corpus outcomes cover each requested corpus; a corpus warning means results are partial and must be \
+surfaced to the user.`;
+const SEARCH_TEXT = `Mandatory recall step: search MEMORY.md, USER.md, the notes under memory/ and what else is \
+configured before answering questions about prior work, decisions, dates, people, preferences, or todos. \
+\`corpus=memory\` searches notes only, \`corpus=sessions\` past conversations only. ${OUTCOMES} \
+If response has disabled=true or stale=true, or a warning, tell the user and include the warning/action guidance.`;
+const GET_TEXT = `Safe exact excerpt read of a path or citation that memory_search returned, or of MEMORY.md, USER.md \
+and memory/*.md. Defaults to a bounded excerpt when lines are omitted and includes truncation/continuation info when \
+more content exists. status=ok means the requested excerpt was read; status=not_found means every requested available \
+corpus missed. ${OUTCOMES}`;
 
 export const SEARCH_SCHEMA = {
   type: "object",
@@ -27,7 +36,12 @@ export const SEARCH_SCHEMA = {
 
 export const GET_SCHEMA = {
   type: "object",
-  properties: { path: { type: "string" }, from: position, lines: position, corpus: { type: "string", enum: GET_CORPORA } },
+  properties: {
+    path: { type: "string" },
+    from: position,
+    lines: position,
+    corpus: { type: "string", enum: GET_CORPORA },
+  },
   required: ["path"],
   additionalProperties: false,
 };
@@ -37,7 +51,7 @@ export function searchTool(client, ctx, parentOf) {
   return {
     name: "memory_search",
     label: "Memory Search",
-    description: `Mandatory recall step: search MEMORY.md, USER.md, the notes under memory/ and what else is configured before answering questions about prior work, decisions, dates, people, preferences, or todos. \`corpus=memory\` searches notes only, \`corpus=sessions\` past conversations only. ${OUTCOMES} If response has disabled=true or stale=true, or a warning, tell the user and include the warning/action guidance.`,
+    description: SEARCH_TEXT,
     parameters: SEARCH_SCHEMA,
     execute: async (_callId, given, signal) => asResult(await search(client, ctx, parentOf, given ?? {}, signal)),
   };
@@ -48,7 +62,7 @@ export function getTool(client, ctx, parentOf) {
   return {
     name: "memory_get",
     label: "Memory Get",
-    description: `Safe exact excerpt read of a path or citation that memory_search returned, or of MEMORY.md, USER.md and memory/*.md. Defaults to a bounded excerpt when lines are omitted and includes truncation/continuation info when more content exists. status=ok means the requested excerpt was read; status=not_found means every requested available corpus missed. ${OUTCOMES}`,
+    description: GET_TEXT,
     parameters: GET_SCHEMA,
     execute: async (_callId, given, signal) => asResult(await get(client, ctx, parentOf, given ?? {}, signal)),
   };
@@ -62,7 +76,8 @@ async function search(client, ctx, parentOf, given, signal) {
   if (given.corpus === "wiki") return { results: [], ...WITHOUT_WIKI };
   const body = {
     ...readerOf(ctx, parentOf),
-    query: given.query,
+    // Half a character, where a model was cut off, is no JSON that the daemon reads.
+    query: given.query.toWellFormed(),
     corpus: given.corpus ?? "all",
     ...(given.maxResults === undefined ? {} : { maxResults: Math.min(given.maxResults, MOST_RESULTS) }),
     ...(given.minScore === undefined ? {} : { minScore: Math.min(1, Math.max(0, given.minScore)) }),
@@ -78,7 +93,8 @@ function searchWords({ outcome, denied, notices = [] }) {
   if (denied) return { warning: denialOf(denied), action: "Tell the user; do not ask again in this conversation." };
   if (outcome !== "partial") return {};
   const why = notices.map(({ message }) => message).join("; ");
-  return { warning: `The search was cut short, so results are partial${why ? `: ${why}` : ""}.`, action: "Retry memory_search." };
+  const warning = `The search was cut short, so results are partial${why ? `: ${why}` : ""}.`;
+  return { warning, action: "Retry memory_search." };
 }
 
 const WIKI_ABSENT = { corpus: "wiki", outcome: "not-registered" };
@@ -89,7 +105,8 @@ const WITHOUT_WIKI = {
 
 function corpora({ disabled, denied, error, warning }, asked) {
   const isClosed = disabled || denied;
-  const memory = isClosed ? { corpus: "memory", outcome: "unavailable", error: error ?? warning } : { corpus: "memory", outcome: "ok" };
+  const outcome = isClosed ? { outcome: "unavailable", error: error ?? warning } : { outcome: "ok" };
+  const memory = { corpus: "memory", ...outcome };
   return { corpora: asked === "all" ? [memory, WIKI_ABSENT] : [memory] };
 }
 
@@ -99,7 +116,8 @@ async function get(client, ctx, parentOf, given, signal) {
   if (wrong) return { path: typeof path === "string" ? path : "", text: "", error: wrong };
   if (given.corpus === "wiki") return { path, text: "", ...WITHOUT_WIKI };
   const body = { ...readerOf(ctx, parentOf), path, from, lines };
-  const told = await orElse(() => client.get(ctx.agentId, body, { signal }), (error) => readFailure(path, error), signal);
+  const read = () => client.get(ctx.agentId, body, { signal });
+  const told = await orElse(read, (error) => readFailure(path, error), signal);
   return { ...told, ...readOutcome(told) };
 }
 
