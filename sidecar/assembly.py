@@ -12,6 +12,7 @@ from backends.corpus import Corpus
 from exporter import ExportJob
 from sidecar.agents import Agent
 from sidecar.config import AgentSettings, Memory, Provider, Settings, resolve_corpus
+from sidecar.config.roots import Places, places_of
 from sidecar.config.schema import Limits, Visibility
 from sidecar.engines import Engines, Shared, build
 from sidecar.scheduler import Scheduler
@@ -40,9 +41,9 @@ class Recipe:
     settings: Settings = field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, settings: Settings, agent: AgentSettings) -> Recipe:
+    def of(cls, settings: Settings, agent: AgentSettings, places: Places) -> Recipe:
         """The recipe of an agent. Looks at the disk: which files there are decides what its roots are."""
-        corpus, notices = resolve_corpus(settings, agent)
+        corpus, notices = resolve_corpus(settings, agent, places)
         return cls(
             agent=agent,
             memory=_without_looked_up(settings.memory),
@@ -55,6 +56,12 @@ class Recipe:
             variables=settings.variables,
             settings=settings,
         )
+
+
+def recipes_of(settings: Settings) -> dict[str, Recipe]:
+    """The recipe of every agent, by id. Looks at the disk."""
+    places = places_of(settings)
+    return {agent.id: Recipe.of(settings, agent, places) for agent in settings.agents.values()}
 
 
 def _without_looked_up(memory: Memory) -> Memory:

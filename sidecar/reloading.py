@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sidecar.agents import Agent
-from sidecar.assembly import Assembly, Recipe
+from sidecar.assembly import Assembly, Recipe, recipes_of
 from sidecar.config import ConfigError, Settings
 from sidecar.configured import Attempt, Configured
 from sidecar.fleet import Fleet
@@ -55,7 +55,7 @@ class Reloading:
 
     def begin(self) -> None:
         """Make the agents that the daemon starts with."""
-        recipes = _recipes(self._configured.settings)
+        recipes = recipes_of(self._configured.settings)
         self._exchange(recipes, {agent_id: self._assembly.make(recipe) for agent_id, recipe in recipes.items()})
 
     async def reload(self) -> Reloaded:
@@ -78,7 +78,7 @@ class Reloading:
 
     def _read(self) -> tuple[Settings, Attempt, Mapping[str, Recipe]]:
         settings, attempt = self._configured.read()
-        return settings, attempt, _recipes(settings)
+        return settings, attempt, recipes_of(settings)
 
     async def _follow(self, settings: Settings, attempt: Attempt, recipes: Mapping[str, Recipe]) -> Reloaded:
         before = self._recipes
@@ -131,10 +131,6 @@ class Reloading:
     async def close(self) -> None:
         """Wait until every agent that left is closed."""
         await asyncio.gather(*self._leaving, return_exceptions=True)
-
-
-def _recipes(settings: Settings) -> dict[str, Recipe]:
-    return {agent.id: Recipe.of(settings, agent) for agent in settings.agents.values()}
 
 
 def _told(reloaded: Reloaded) -> dict[str, object]:

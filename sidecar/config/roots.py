@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -29,8 +30,25 @@ _NOTES: Final = "**/*.md"
 _ANYTHING: Final = "**/*"
 
 
-def resolve_corpus(settings: Settings, agent: AgentSettings) -> tuple[Corpus, tuple[Notice, ...]]:
-    """The agent's roots in order of precedence, and what is odd about them. Writes nothing, never raises."""
+#: By agent, the real paths of what is its alone.
+Places: TypeAlias = Mapping[str, tuple[str, ...]]
+
+
+def places_of(settings: Settings) -> Places:
+    """Where every agent's workspace and conversations really are. For many agents, look once."""
+    return {
+        agent.id: (os.path.realpath(agent.workspace), os.path.realpath(sessions_dir(settings, agent)))
+        for agent in settings.agents.values()
+    }
+
+
+def resolve_corpus(
+    settings: Settings, agent: AgentSettings, places: Places | None = None
+) -> tuple[Corpus, tuple[Notice, ...]]:
+    """The agent's roots in order of precedence, and what is odd about them. Writes nothing, never raises.
+
+    `places` are `places_of` the settings, where they are known already.
+    """
     # Images and recordings come before texts of the same folders: where a pattern is wide, both mean them.
     extras = sorted(_extras(settings, agent), key=lambda root: not root.media)
     defaults = _default_roots(agent.workspace) if settings.memory.qmd.include_default_memory else ()
@@ -41,7 +59,10 @@ def resolve_corpus(settings: Settings, agent: AgentSettings) -> tuple[Corpus, tu
     around = [root for root in foreign if root not in inside]
     trusted = [root for root in extras if root.trusted]
     shared = (*inside, *defaults, *around, *trusted)
-    own = (replace(root, without=_others_inside(root.path, settings, agent)) for root in shared)
+    places = places_of(settings) if places is None else places
+    others = {os.path.realpath(settings.state_dir)}.union(*(places[other] for other in places if other != agent.id))
+    workspace = os.path.realpath(agent.workspace)
+    own = (replace(root, without=_others_inside(root.path, others, workspace)) for root in shared)
     roots = (*_session_roots(settings, agent), *own)
     return Corpus(agent.id, agent.workspace, roots), tuple(_notices(settings, agent, defaults))
 
@@ -142,15 +163,12 @@ def _foreign_places(settings: Settings, agent: AgentSettings) -> set[_Place]:
     return {sort.place for wanted in _wanted(settings, agent) if not wanted.trusted for sort in _sorted_out(wanted)}
 
 
-def _others_inside(path: Path, settings: Settings, agent: AgentSettings) -> tuple[str, ...]:
+def _others_inside(path: Path, others: AbstractSet[str], workspace: str) -> tuple[str, ...]:
     """What is of other agents or the daemon's own below `path`, relative to it: a wide path is no leave to read it."""
-    base, own = os.path.realpath(path), os.path.realpath(agent.workspace)
-    agents = [other for other in settings.agents.values() if other.id != agent.id]
-    places = [place for other in agents for place in (other.workspace, sessions_dir(settings, other))]
-    others = {os.path.realpath(place) for place in (settings.state_dir, *places)} - {own, base}
-    inside = (Path(other).relative_to(base) for other in others if Path(other).is_relative_to(base))
+    base = os.path.realpath(path).rstrip("/") + "/"
     # A workspace around our own is a choice of the operator, who then shares it.
-    return tuple(sorted(folder.as_posix() for folder in inside if not Path(own).is_relative_to(Path(base) / folder)))
+    inside = (other for other in others if other.startswith(base) and not f"{workspace}/".startswith(f"{other}/"))
+    return tuple(sorted(other.removeprefix(base) for other in inside))
 
 
 def _default_places(agent: AgentSettings) -> set[_Place]:
