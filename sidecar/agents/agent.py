@@ -14,6 +14,7 @@ from backends.base import Backend, BackendError, Notice
 from backends.builtin import Embedded
 from backends.corpus import Corpus, Kind
 from scope import Policy
+from sidecar.agents.presence import Presence
 from sidecar.agents.status import status_of
 from sidecar.agents.syncing import Syncing
 from sidecar.config import AgentSettings
@@ -69,6 +70,7 @@ class Agent:
         self.configured = configured or {}
         self.next_update = next_update
         self.watch_notice: Notice | None = None
+        self.workspace = Presence(settings.workspace)
         self.syncs = Syncing(
             settings.id,
             engines,
@@ -107,7 +109,7 @@ class Agent:
         return not self.enabled or any(engine.status().ready for engine in self.syncs.engines.values())
 
     def status(self) -> dict[str, Any]:
-        """The agent as operators see it; docs/api.md has the shape. Cheap: asks nobody."""
+        """The agent as operators see it; docs/api.md has the shape. Cheap: asks nobody, and no disk of notes."""
         return status_of(self)
 
     def changed(self, paths: frozenset[str]) -> None:
@@ -131,15 +133,16 @@ class Agent:
 
     def notices_about(self, engine: str) -> tuple[Notice, ...]:
         """What a caller of that engine must know to read an empty list rightly."""
-        return (*self.missing_workspace(), *self._failed_sync(engine))
+        return (*self.notices_of_workspace(), *self._failed_sync(engine))
 
-    def missing_workspace(self) -> tuple[Notice, ...]:
-        """That the workspace does not exist, where it does not."""
-        workspace = self.settings.workspace
-        if workspace.is_dir():
+    def notices_of_workspace(self) -> tuple[Notice, ...]:
+        """That the workspace does not exist, or its disk does not answer, as was seen last."""
+        whose = f"the workspace {self.settings.workspace} of agent {self.id}"
+        if self.workspace.silent:
+            return (Notice("workspace_silent", f"the disk of {whose} does not answer", "see whether it is mounted"),)
+        if self.workspace.seen:
             return ()
-        message = f"the workspace {workspace} of agent {self.id} does not exist"
-        return (Notice("workspace_missing", message, "create it, or correct agents.*.workspace"),)
+        return (Notice("workspace_missing", f"{whose} does not exist", "create it, or correct agents.*.workspace"),)
 
     def _failed_sync(self, engine: str) -> tuple[Notice, ...]:
         last = self.syncs.last.get(engine)

@@ -115,6 +115,7 @@ async def _asked(agent: Agent, query: Query) -> Answer:
     # Of before and after: a sync that ends meanwhile may have come too late for this answer.
     waiting = agent.syncs.pending_by_engine()
     answer = await agent.search.search(query)
+    await agent.workspace.look()
     sync = agent.settings.search.sync
     if sync.on_search:
         agent.syncs.refresh("search", pause_s=SEARCH_SYNC_PAUSE_S if sync.watch else 0.0)
