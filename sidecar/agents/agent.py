@@ -17,6 +17,7 @@ from scope import Policy
 from sidecar.agents.presence import Presence
 from sidecar.agents.status import status_of
 from sidecar.agents.syncing import Syncing
+from sidecar.agents.threads import Threads
 from sidecar.config import AgentSettings
 from sidecar.events import Publish, unheard
 from sidecar.sessions.conversations import Conversations
@@ -35,6 +36,7 @@ class Agent:
     `next_update` says when the scheduler comes round (Unix seconds); `exports` makes conversations into files before
     they are looked for, and `conversations` knows whose these are; None when they are no part of this memory.
     `on_synced` is called after every sync that went well; `publish` hears of every sync.
+    `threads` are those that its engines use.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Agent:
         on_synced: Callable[[], None] = lambda: None,
         wall: Callable[[], float] = time.time,
         publish: Publish = unheard,
+        threads: Threads | None = None,
     ) -> None:
         self.settings = settings
         self.corpus = corpus
@@ -71,6 +74,7 @@ class Agent:
         self.next_update = next_update
         self.watch_notice: Notice | None = None
         self.workspace = Presence(settings.workspace)
+        self.threads = threads or Threads()
         self.syncs = Syncing(
             settings.id,
             engines,
@@ -178,3 +182,4 @@ class Agent:
         """End background work and close every engine."""
         await self.syncs.stop(grace_s=0)
         await self.search.close()
+        self.threads.close()

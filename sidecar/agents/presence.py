@@ -19,7 +19,7 @@ PATIENCE_S = 0.1
 #: What was seen is good for so long.
 FRESH_S = 1.0
 #: A look that takes longer is told.
-SILENT_S = 5.0
+SILENT_S = 2.0
 
 
 class Presence:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from sidecar.client import ClientError
 from tests.dead_disk import dead
 from tests.running import Running, path_without_qmd, running, until
 
@@ -34,10 +34,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def _search(daemon: Running, agent: str) -> str:
-    try:
-        return str(daemon.search(agent, "boat", timeoutMs=500)["outcome"])
-    except ClientError as error:
-        return error.code
+    return str(daemon.search(agent, "boat", timeoutMs=500)["outcome"])
 
 
 @pytest.mark.timeout(120)
@@ -63,3 +60,14 @@ def test_the_status_names_the_disk(daemon: Running) -> None:
 
     assert "workspace_missing" not in told()
     until(lambda: "workspace_silent" in told())
+    assert "workspace_silent" in {notice["code"] for notice in daemon.search("dead", "boat", timeoutMs=500)["notices"]}
+
+
+@pytest.mark.timeout(120)
+def test_the_daemon_ends_although_a_reload_hangs_on_it(daemon: Running) -> None:
+    """The last test: whatever looks at the disk is left behind."""
+    daemon.process.send_signal(signal.SIGHUP)
+    for _ in range(2):
+        # The loop has come round.
+        daemon.call("GET", "/livez")
+    assert daemon.stop() == 0
