@@ -50,7 +50,7 @@ def parsed(line: str) -> Entry:
     """A line as an entry; whatever is none is the event of one without a time."""
     try:
         entry = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"event": line}
     return entry if isinstance(entry, dict) else {"event": line}
 

@@ -16,7 +16,7 @@ from typing import Any, Self
 import pytest
 
 from sidecar.logs.crashes import loop_crashed
-from sidecar.logs.entry import as_json
+from sidecar.logs.entry import as_json, parsed
 from sidecar.logs.redaction import LazyRedactor
 from tests.running import until
 from tests.sidecar.logs.writing import events, lines, log, settings, tell, written
@@ -77,6 +77,12 @@ def test_what_was_no_secret_is_one_under_other_rules() -> None:
 def test_a_field_of_any_kind_has_its_line(odd: object) -> None:
     """A log that refuses what it is told hides why."""
     assert set(json.loads(as_json({"event": "e", "field": odd}))) == {"event", "field"}
+
+
+@pytest.mark.parametrize("line", ["null", "[1]", "junk", '{"a":' + "[" * 100_000], ids=["null", "list", "junk", "deep"])
+def test_a_line_that_is_no_entry_is_shown_as_it_is(line: str) -> None:
+    """What another program wrote into the file ends no `logs`."""
+    assert parsed(line) == {"event": line}
 
 
 def test_a_traceback_says_where_and_what_kind_but_never_what_it_quotes(tmp_path: Path) -> None:
