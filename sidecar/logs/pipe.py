@@ -24,7 +24,7 @@ MOST_WAITING = 4_000
 RETRY_S = 5.0
 #: How long a thread that has written everything leaves what comes then. One that is woken for each line takes turns
 #: with the event loop, which costs more than the line.
-GATHER_S = 0.05
+GATHER_S = 0.02
 #: What a sink that hangs may cost at the end.
 CLOSE_TIMEOUT_S = 2.0
 #: The event that stands where lines are missing.
