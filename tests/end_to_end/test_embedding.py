@@ -140,7 +140,7 @@ def test_the_key_stays_with_the_daemon(tmp_path: Path, provider: Provider) -> No
     with running(tmp_path / "daemon", settings) as daemon:
         replies = [daemon.sync("main"), daemon.search("main", "boat zanzibar"), daemon.call("GET", "/v1/status")]
     assert KEY not in str(replies)
-    log = daemon.logged()
+    log = daemon.log.read_text(encoding="utf-8")
     assert KEY not in log
     assert "zanzibar" not in log
     held = [path for path in daemon.state.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
