@@ -11,6 +11,7 @@ from backends.base import Backend, Notice
 from backends.corpus import Corpus
 from exporter import ExportJob
 from sidecar.agents import Agent
+from sidecar.agents.threads import Threads
 from sidecar.config import AgentSettings, Memory, Provider, Settings, resolve_corpus
 from sidecar.config.roots import Places, places_of
 from sidecar.config.schema import Limits, Visibility
@@ -80,8 +81,9 @@ class Assembly:
 
     def make(self, recipe: Recipe) -> Agent:
         """An agent that nobody knows yet, and nothing has been opened for."""
-        settings, engines = recipe.agent, build(recipe.settings, recipe.agent, recipe.corpus, self._shared)
-        job, visibility, pool = recipe.export, recipe.visibility, self._shared.pool
+        threads = Threads()
+        settings, job, visibility, pool = recipe.agent, recipe.export, recipe.visibility, threads.search
+        engines = build(recipe.settings, settings, recipe.corpus, self._shared, pool)
         return Agent(
             settings,
             corpus=recipe.corpus,
@@ -97,6 +99,7 @@ class Assembly:
             environment=engines.qmd_environment,
             builtin=engines.builtin,
             next_update=lambda: self._next_update(settings.id),
+            threads=threads,
         )
 
     def employ(self, agent: Agent, recipe: Recipe) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
-from sidecar.agents import Agent
+from sidecar.agents import Agent, look_at
 from sidecar.events import EventType, Publish
 
 log = logging.getLogger(__name__)
@@ -46,6 +46,8 @@ class Changes:
         self._publish = publish
         self._look_s = look_s
         self._seen: dict[str, _Seen] = {}
+        #: Whose status failed, which is told once.
+        self._unseen: set[str] = set()
         self._watchers = 0
         self._looking: asyncio.Task[None] | None = None
 
@@ -65,18 +67,27 @@ class Changes:
 
     async def _look_on(self) -> None:
         while True:
-            try:
-                self.look()
-            except Exception:
-                log.exception("agents could not be looked at")
+            await look_at(agent.workspace for agent in self._agents)
+            self.look()
             await asyncio.sleep(self._look_s)
 
     def look(self) -> None:
         """Compare every agent with what was seen of it last."""
-        before, self._seen = self._seen, {agent.id: _Seen.of(agent.status()) for agent in self._agents}
+        before, self._seen = self._seen, dict(self._looks())
         for agent_id, now in self._seen.items():
             if agent_id in before:
                 self._tell(agent_id, before[agent_id], now)
+
+    def _looks(self) -> Iterator[tuple[str, _Seen]]:
+        for agent in self._agents:
+            try:
+                yield agent.id, _Seen.of(agent.status())
+            except Exception:
+                if agent.id not in self._unseen:
+                    log.exception("agent could not be looked at", extra={"fields": {"agent": agent.id}})
+                self._unseen.add(agent.id)
+            else:
+                self._unseen.discard(agent.id)
 
     def _tell(self, agent_id: str, before: _Seen, now: _Seen) -> None:
         if now.state != before.state:

@@ -18,7 +18,7 @@ from pathlib import Path
 from backends.files import drop_half_written
 from backends.full_disk import is_full_disk
 from backends.qmd import ResidentPool, descendants, sweep
-from sidecar.agents import Agent
+from sidecar.agents import Agent, threads
 from sidecar.assembly import Assembly
 from sidecar.changes import Changes
 from sidecar.config import ConfigError, Settings
@@ -51,9 +51,7 @@ from sidecar.worker.process import Worker
 
 log = logging.getLogger(__name__)
 
-READERS = 4
-FILE_READERS = 2
-POOL_THREADS = ("reader", "file-reader", "watcher")
+POOL_THREADS = (*threads.NAMES, "errand", "counter", "watcher")
 STUCK_THREADS_S = 2.0
 MAX_DESCRIPTORS = 8192
 TEND_INTERVAL_S = 15.0
@@ -84,8 +82,7 @@ def run(
             _end_orphans(settings.state_dir)
             drop_half_written(settings.state_dir)
             daemon = Daemon(configured, environ=os.environ, launch=launch, logs=logs, lock=lock)
-            asyncio.run(daemon.serve(on_ready))
-            _leave_stuck_threads()
+            asyncio.run(_serve(daemon, on_ready))
     except StartupError as error:
         print(error, file=sys.stderr)  # noqa: T201 - there is no log to say it in
         return error.exit_code
@@ -96,13 +93,19 @@ def run(
     return 0
 
 
+async def _serve(daemon: Daemon, on_ready: OnReady | None) -> None:
+    await daemon.serve(on_ready)
+    # Here: the end of the loop waits for threads, too.
+    _leave_stuck_threads()
+
+
 def _leave_stuck_threads() -> None:
     """End the process past threads that a dead disk holds: the interpreter would wait for them for ever."""
-    threads = [thread for thread in threading.enumerate() if thread.name.startswith(POOL_THREADS)]
+    ours = [thread for thread in threading.enumerate() if thread.name.startswith(POOL_THREADS)]
     give_up_at = time.monotonic() + STUCK_THREADS_S
-    for thread in threads:
+    for thread in ours:
         thread.join(max(0.0, give_up_at - time.monotonic()))
-    if any(thread.is_alive() for thread in threads):
+    if any(thread.is_alive() for thread in ours):
         log.warning("a thread is stuck in a file; leaving without it")
         logging.shutdown()
         os._exit(0)
@@ -140,9 +143,8 @@ class Daemon:
         self._booted = asyncio.Event()
         self._has_started = False
         self._hung_up = asyncio.Event()
-        self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
-        # Apart from searching: a caller may read from a disk that does not answer.
-        self._files = ThreadPoolExecutor(FILE_READERS, thread_name_prefix="file-reader")
+        self._errands = ThreadPoolExecutor(thread_name_prefix="errand")
+        self._counter = ThreadPoolExecutor(1, thread_name_prefix="counter")
         self._endpoint: Endpoint | None = None
         self._pointers = Pointers()
         self._scheduler = Scheduler()
@@ -157,13 +159,12 @@ class Daemon:
         self._counts = Counts()
         self._bus = Bus()
         self._loopback = Loopback(settings.sidecar.metrics.listen)
-        self._watches = Watches(self._fleet, self._transcripts, self._files)
+        self._watches = Watches(self._fleet, self._transcripts, self._counter)
         self._reloading = Reloading(configured, self._fleet, self._assembly(), self._watches)
 
     def _assembly(self) -> Assembly:
         shared = Shared(
             writer=self._worker,
-            pool=self._pool,
             governor=Governor.of_this_machine(self._environ),
             residents=self._residents,
             environ=self._environ,
@@ -179,6 +180,7 @@ class Daemon:
         _raise_descriptor_limit()
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(loop_crashed)
+        loop.set_default_executor(self._errands)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_stop_signal, number)
         loop.add_signal_handler(signal.SIGHUP, self._hung_up.set)
@@ -256,15 +258,13 @@ class Daemon:
                 self._stopping.set()
 
     async def _sweep(self) -> None:
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._pool, _end_orphans, self._configured.settings.state_dir)
+        await asyncio.to_thread(_end_orphans, self._configured.settings.state_dir)
 
     def _view(self) -> DaemonView:
         return DaemonView(
             configured=self._configured,
             reload=self._reload,
             fleet=self._fleet,
-            files=self._files,
             started_at=self._started_at,
             state=self._state,
             worker_status=self._worker.status,
@@ -342,5 +342,5 @@ class Daemon:
                 await asyncio.gather(self._fleet.close(), self._reloading.close())
                 await self._residents.close()
                 await self._worker.close()
-        for pool in (self._pool, self._files):
+        for pool in (self._errands, self._counter):
             pool.shutdown(wait=False, cancel_futures=True)

@@ -29,7 +29,6 @@ class Shared:
     """What all agents of a daemon share."""
 
     writer: Writer
-    pool: Executor
     governor: Governor
     residents: ResidentPool
     environ: Mapping[str, str]
@@ -57,21 +56,21 @@ class Engines:
     on_synced: Callable[[], None] = lambda: None
 
 
-def build(settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shared) -> Engines:
-    """The engines of one agent. Opens and starts nothing."""
+def build(settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shared, pool: Executor) -> Engines:
+    """The engines of one agent, which read in `pool`. Opens and starts nothing."""
     memory = settings.memory
     embedding = choose(settings, agent)
     if memory.backend == "builtin" or (
         memory.backend == "auto" and memory.fallback == "none" and not _has_qmd(settings, shared)
     ):
-        builtin = _builtin(settings, agent, corpus, shared, embedding)
+        builtin = _builtin(settings, agent, corpus, shared, pool, embedding)
         return Engines(search=builtin, builtin=builtin, embedding=embedding)
     environment = agent_environment(qmd_home(settings, agent, shared.environ), shared.environ)
     if memory.fallback == "none":
-        qmd = _qmd(settings, agent, corpus, shared, None)
+        qmd = _qmd(settings, agent, corpus, shared, pool, None)
         return Engines(search=qmd, qmd=qmd, qmd_environment=environment)
-    builtin = _builtin(settings, agent, corpus, shared, embedding)
-    qmd = _qmd(settings, agent, corpus, shared, builtin)
+    builtin = _builtin(settings, agent, corpus, shared, pool, embedding)
+    qmd = _qmd(settings, agent, corpus, shared, pool, builtin)
     both = Failover(
         qmd,
         builtin,
@@ -107,12 +106,17 @@ def _has_qmd(settings: Settings, shared: Shared) -> bool:
 
 
 def _builtin(
-    settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shared, embedding: EmbeddingChoice
+    settings: Settings,
+    agent: AgentSettings,
+    corpus: Corpus,
+    shared: Shared,
+    pool: Executor,
+    embedding: EmbeddingChoice,
 ) -> Builtin:
     options = _builtin_options(settings, agent, embedding.first)
 
     def engine(options: BuiltinOptions) -> BuiltinBackend:
-        return BuiltinBackend(corpus=corpus, options=options, writer=shared.writer, pool=shared.pool)
+        return BuiltinBackend(corpus=corpus, options=options, writer=shared.writer, pool=pool)
 
     if embedding.second is None:
         return engine(options)
@@ -146,7 +150,12 @@ def _builtin_options(settings: Settings, agent: AgentSettings, embedding: Embedd
 
 
 def _qmd(
-    settings: Settings, agent: AgentSettings, corpus: Corpus, shared: Shared, builtin: Builtin | None
+    settings: Settings,
+    agent: AgentSettings,
+    corpus: Corpus,
+    shared: Shared,
+    pool: Executor,
+    builtin: Builtin | None,
 ) -> QmdBackend:
     qmd = settings.memory.qmd
     return QmdBackend(
@@ -166,7 +175,7 @@ def _qmd(
         residents=shared.residents,
         turn=shared.governor.turn,
         statistics=builtin.statistics if builtin is not None else lambda: None,
-        pool=shared.pool,
+        pool=pool,
         environ=shared.environ,
     )
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import psutil
 
-from sidecar.client import Client, ClientError
+from sidecar.client import Client, ClientError, RefusedError
 from tests.api.strict import undocumented
 
 REPOSITORY = Path(__file__).parent.parent
@@ -129,6 +129,15 @@ class Running:
             return bool(self.call("GET", "/readyz")["ready"])
         except ClientError:
             return False
+
+    def logged(self) -> str:
+        """The log, with a line for every request that was answered: lines are written a moment after the reply."""
+        try:
+            self.client.call("GET", "/nowhere")
+        except RefusedError as error:
+            last = error.request_id or ""
+        until(lambda: last in self.log.read_text(encoding="utf-8"))
+        return self.log.read_text(encoding="utf-8")
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Signal the daemon, and its exit code."""

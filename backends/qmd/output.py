@@ -36,6 +36,7 @@ _EMPTY = re.compile(
     r'^[ \t]{0,64}(?:\[\s{0,64}\]|\{\s{0,64}"results"\s{0,64}:\s{0,64}\[\s{0,64}\]\s{0,64}\})[ \t]{0,64}$', re.MULTILINE
 )
 _NOTHING = re.compile(r"^[^\w\n]{0,64}No results found\b", re.MULTILINE | re.IGNORECASE)
+_OBJECT = re.compile(r'^\{".*', re.MULTILINE)
 _DECODER = json.JSONDecoder()
 
 
@@ -63,7 +64,7 @@ def read(completed: Completed, *, secret: str = "") -> Reading:
         return Reading(failure=timed_out())
     text = plain(completed.stdout)
     rows = rows_in(text)
-    if rows is None and completed.status == 0 and _says_nothing(f"{text}\n{plain(completed.stderr)}"):
+    if rows is None and completed.status == 0 and (_says_nothing(text) or _says_nothing(plain(completed.stderr))):
         rows = ()
     if rows is None or (completed.truncated and not rows):
         return Reading(failure=failure_of(completed, secret=secret))
@@ -131,11 +132,10 @@ def _values(text: str) -> Iterator[Any]:
 
 def _one_a_line(text: str) -> tuple[Row, ...]:
     rows = []
-    for line in text.splitlines():
-        if not line.startswith('{"'):
-            continue
+    # One after the other: megabytes of short lines are several times as large as a list.
+    for line in _OBJECT.finditer(text):
         try:
-            row = _row(json.loads(line))
+            row = _row(json.loads(line[0]))
         except (ValueError, RecursionError):
             return ()
         if row:

@@ -13,10 +13,11 @@ from typing import Any
 from backends.base import Backend, BackendError, Notice
 from backends.builtin import Embedded
 from backends.corpus import Corpus, Kind
-from backends.presence import is_folder
 from scope import Policy
+from sidecar.agents.presence import Presence
 from sidecar.agents.status import status_of
 from sidecar.agents.syncing import Syncing
+from sidecar.agents.threads import Threads
 from sidecar.config import AgentSettings
 from sidecar.events import Publish, unheard
 from sidecar.sessions.conversations import Conversations
@@ -35,6 +36,7 @@ class Agent:
     `next_update` says when the scheduler comes round (Unix seconds); `exports` makes conversations into files before
     they are looked for, and `conversations` knows whose these are; None when they are no part of this memory.
     `on_synced` is called after every sync that went well; `publish` hears of every sync.
+    `threads` are those that its engines use.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Agent:
         on_synced: Callable[[], None] = lambda: None,
         wall: Callable[[], float] = time.time,
         publish: Publish = unheard,
+        threads: Threads | None = None,
     ) -> None:
         self.settings = settings
         self.corpus = corpus
@@ -70,6 +73,8 @@ class Agent:
         self.configured = configured or {}
         self.next_update = next_update
         self.watch_notice: Notice | None = None
+        self.workspace = Presence(settings.workspace)
+        self.threads = threads or Threads()
         self.syncs = Syncing(
             settings.id,
             engines,
@@ -108,7 +113,7 @@ class Agent:
         return not self.enabled or any(engine.status().ready for engine in self.syncs.engines.values())
 
     def status(self) -> dict[str, Any]:
-        """The agent as operators see it; docs/api.md has the shape. Cheap: asks nobody."""
+        """The agent as operators see it; docs/api.md has the shape. Cheap: asks nobody, and no disk of notes."""
         return status_of(self)
 
     def changed(self, paths: frozenset[str]) -> None:
@@ -132,15 +137,17 @@ class Agent:
 
     def notices_about(self, engine: str) -> tuple[Notice, ...]:
         """What a caller of that engine must know to read an empty list rightly."""
-        return (*self.missing_workspace(), *self._failed_sync(engine))
+        return (*self.notices_of_workspace(), *self._failed_sync(engine))
 
-    def missing_workspace(self) -> tuple[Notice, ...]:
-        """That the workspace does not exist, where it does not."""
-        workspace = self.settings.workspace
-        if is_folder(workspace):
+    def notices_of_workspace(self) -> tuple[Notice, ...]:
+        """That the workspace does not exist, or its disk does not answer, as was seen last."""
+        whose = f"the workspace {self.settings.workspace} of agent {self.id}"
+        if self.workspace.silent:
+            return (Notice("workspace_silent", f"the disk of {whose} does not answer", "see whether it is mounted"),)
+        if self.workspace.seen:
             return ()
-        message = f"the workspace {workspace} of agent {self.id} does not exist, or is closed to the daemon"
-        return (Notice("workspace_missing", message, "create it, or correct agents.*.workspace"),)
+        gone = f"{whose} does not exist, or is closed to the daemon"
+        return (Notice("workspace_missing", gone, "create it, or correct agents.*.workspace"),)
 
     def _failed_sync(self, engine: str) -> tuple[Notice, ...]:
         last = self.syncs.last.get(engine)
@@ -176,3 +183,4 @@ class Agent:
         """End background work and close every engine."""
         await self.syncs.stop(grace_s=0)
         await self.search.close()
+        self.threads.close()

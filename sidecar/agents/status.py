@@ -78,7 +78,7 @@ def _root(root: Root) -> dict[str, Any]:
 
 def _notices(agent: Agent) -> Iterator[Notice]:
     yield from agent.notices
-    yield from agent.missing_workspace()
+    yield from agent.notices_of_workspace()
     yield from (agent.watch_notice,) if agent.watch_notice else ()
     yield from agent.exports.notices if agent.exports else ()
 

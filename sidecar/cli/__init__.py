@@ -7,11 +7,12 @@ import os
 import sys
 from difflib import get_close_matches
 from importlib import import_module
+from typing import Any
 
 import click
 
 from sidecar import __version__
-from sidecar.cli.exits import EPILOG
+from sidecar.cli.exits import EPILOG, Exit, VerbError, report, say
 
 #: The verbs, in the order of `--help`. Each is the name of its module and of the command in it.
 VERBS = (
@@ -19,6 +20,7 @@ VERBS = (
     *("purge", "scope", "doctor", "reload", "service", "stop", "config", "logs"),
     *("metrics", "mcp", "openclaw", "qmd-shim", "completion", "version"),
 )
+_WANTS_JSON = "sidecar.wants_json"
 #: Names that work and are not listed.
 ALIASES = {"index": "sync"}
 
@@ -37,6 +39,20 @@ class _LazyGroup(click.Group):
         command = getattr(import_module(f"sidecar.cli.{module}"), module)
         assert isinstance(command, click.Command)
         return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_WANTS_JSON] = "--json" in args
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            if not ctx.meta[_WANTS_JSON]:
+                raise
+            where = error.ctx.command_path if error.ctx else "qmd-sidecar"
+            refused = VerbError(Exit.USAGE, "usage", error.format_message(), hint=f"{where} --help")
+            raise click.exceptions.Exit(report(refused, as_json=True)) from None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -72,13 +88,28 @@ def command(ctx: click.Context) -> None:
 
 def main() -> None:
     """Run the command line; ends the process with one of the documented exit codes."""
+    if sys.stdout is None:
+        # `>&-`: whoever prints would crash, and the first file that is opened would take its number.
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - until the end
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # Memory may hold what the locale of a terminal cannot spell.
             stream.reconfigure(errors="backslashreplace")
     try:
-        command(prog_name="qmd-sidecar")
+        try:
+            command(prog_name="qmd-sidecar")
+        finally:
+            sys.stdout.flush()
     except BrokenPipeError:
-        # `qmd-sidecar search x | head`: the reader is gone and wants nothing more, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # `qmd-sidecar search x | head`: the reader is gone.
+        _give_up_stdout()
         sys.exit(1)
+    except OSError as error:
+        _give_up_stdout()
+        say(f"error: {error.strerror or error}")
+        sys.exit(1)
+
+
+def _give_up_stdout() -> None:
+    """Have nothing more written, not even at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,8 +24,7 @@ from sidecar.sessions.forgetting import Forgetting
 class DaemonView:
     """What the routes may see of the daemon.
 
-    `state` is `starting`, `ready` or `draining`; `files` runs what reads whole files for callers, `export` an export in
-    the worker.
+    `state` is `starting`, `ready` or `draining`; `export` is an export in the worker.
     `told` is what the daemon has to complain of itself, beside its configuration. `places` are for requests,
     `listeners` for those that stay to hear of events.
     """
@@ -34,7 +32,6 @@ class DaemonView:
     configured: Configured
     reload: Callable[[], Awaitable[Reloaded]]
     fleet: Fleet
-    files: Executor
     started_at: float
     state: Callable[[], str]
     worker_status: Callable[[], dict[str, Any]]

@@ -22,6 +22,9 @@ log = logging.getLogger(__name__)
 MOST_WAITING = 4_000
 #: A full disk is not asked again with every line.
 RETRY_S = 5.0
+#: How long a thread that has written everything leaves what comes then. One that is woken for each line takes turns
+#: with the event loop, which costs more than the line.
+GATHER_S = 0.02
 #: What a sink that hangs may cost at the end.
 CLOSE_TIMEOUT_S = 2.0
 #: The event that stands where lines are missing.
@@ -46,6 +49,7 @@ class Pipe:
         self._waiting: queue.SimpleQueue[Entry | None] = queue.SimpleQueue()
         self._lost = 0
         self._reopen = threading.Event()
+        self._ending = threading.Event()
         self._failed_at: float | None = None
         self._thread = threading.Thread(target=self._run, name=f"log-{name}", daemon=True)
         self._thread.start()
@@ -66,6 +70,7 @@ class Pipe:
     def close(self, *, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
         """Write what waits, as far as the sink takes it in time."""
         self._waiting.put(None)
+        self._ending.set()
         self._thread.join(timeout_s)
 
     @property
@@ -76,6 +81,8 @@ class Pipe:
     def _run(self) -> None:
         while (entry := self._waiting.get()) is not None:
             self._write(entry)
+            if self._waiting.empty():
+                self._ending.wait(GATHER_S)
         self._sink.close()
 
     def _write(self, entry: Entry) -> None:

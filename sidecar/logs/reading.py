@@ -82,10 +82,11 @@ class LogFiles:
         """The last entries that are wanted, oldest first. Raises FileNotFoundError when there is no log."""
         with contextlib.ExitStack() as stack:
             # All of them first: one that turns over meanwhile would be read twice.
-            files = [stack.enter_context(path.open("rb")) for path in self._generations()]
+            paths = [*self._generations()]
+            files = [stack.enter_context(path.open("rb")) for path in paths]
             if not files:
                 raise FileNotFoundError(self._path)
-            self._begin(self._path, at=_whole_bytes(files[0]))
+            self._begin(paths[0], at=_whole_bytes(files[0]))
             return last((parsed(line) for file in files for line in _backwards(file)), wanted, most)
 
     def follow(self) -> Iterator[Entry]:
@@ -139,11 +140,14 @@ class LogFiles:
         return True
 
     def _generations(self) -> Iterator[Path]:
-        """The files there are, the newest first; while they turn over the first one is missing."""
-        if self._path.exists():
+        """The files there are, the newest first; while they turn over the first one is missing.
+
+        A FIFO or a folder in the place of one is none: to open it would wait for a writer, or fail.
+        """
+        if self._path.is_file():
             yield self._path
         for times in count(1):
-            if not (older := turned(self._path, times)).exists():
+            if not (older := turned(self._path, times)).is_file():
                 return
             yield older
 

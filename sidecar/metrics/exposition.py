@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from concurrent.futures import Executor
 
+from sidecar.agents import look_at
 from sidecar.metrics import of_agents, of_daemon
 from sidecar.metrics.metric import Metric, Row
 from sidecar.metrics.scene import Scene, Sources, take
@@ -13,10 +13,11 @@ from sidecar.metrics.scene import Scene, Sources, take
 METRICS = (*of_agents.METRICS, *of_daemon.METRICS)
 
 
-async def scrape(sources: Sources, accept: str, pool: Executor) -> tuple[bytes, str]:
+async def scrape(sources: Sources, accept: str) -> tuple[bytes, str]:
     """The text and its media type. A metric that cannot be read is left out, and counted."""
-    scene = take(sources)
-    return await asyncio.get_running_loop().run_in_executor(pool, _text, scene, accept)
+    await look_at(agent.workspace for agent in sources.fleet)
+    # Not in a pool whose threads read files: a dead disk may hold them all.
+    return await asyncio.to_thread(_text, take(sources), accept)
 
 
 def _text(scene: Scene, accept: str) -> tuple[bytes, str]:

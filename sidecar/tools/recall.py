@@ -82,7 +82,7 @@ async def search(agent: Agent, request: SearchRequest, settings: Settings) -> di
         log.warning("search failed", extra={"fields": {"agent": agent.id, "reason": error.failure}})
         # An index that is lost comes back by a sync, and nobody else may ask for one.
         agent.syncs.refresh("failed search")
-        return refusals.unavailable(memory, error, agent.embedded_by)
+        return refusals.unavailable(memory, error, agent.embedded_by, agent.notices_of_workspace())
     why = why_nothing(agent, query, answer, corpus=request.corpus, seen=seen)
     told = (*notices, *_without_vectors(query, answer), *why)
     said = reply(answer, memory, cite=cite, notices=told, provider=agent.embedded_by)
@@ -112,6 +112,7 @@ async def _cite_conversations(
 
 async def _asked(agent: Agent, query: Query) -> Answer:
     """The engine's answer, with what the agent knows about it. Raises `BackendError`."""
+    await agent.workspace.look()
     # Of before and after: a sync that ends meanwhile may have come too late for this answer.
     waiting = agent.syncs.pending_by_engine()
     answer = await agent.search.search(query)

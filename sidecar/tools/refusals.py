@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from backends.base import BackendError, Failure
+from backends.base import BackendError, Failure, Notice
 from backends.embedding import QUOTA
 from scope import Decision
 from sidecar.config import Memory
-from sidecar.shapes import bootstrap_json
+from sidecar.shapes import bootstrap_json, notice_json
 from sidecar.tools.admission import DISABLED, denied_json
 from sidecar.tools.outcomes import Outcome
 
@@ -40,7 +41,9 @@ def disabled(memory: Memory, off_by: str) -> dict[str, Any]:
     }
 
 
-def unavailable(memory: Memory, error: BackendError, provider: str | None) -> dict[str, Any]:
+def unavailable(
+    memory: Memory, error: BackendError, provider: str | None, notices: Sequence[Notice] = ()
+) -> dict[str, Any]:
     """No engine could answer. `provider` is what the agent's questions are to be embedded by, if they are."""
     warning, action = _advice(error)
     told = {"warning": warning, "action": action, "error": error.message}
@@ -54,6 +57,7 @@ def unavailable(memory: Memory, error: BackendError, provider: str | None) -> di
         "unavailable": True,
         "reason": error.code,
         **told,
+        "notices": [notice_json(notice) for notice in notices],
         "debug": {**told, **bootstrap},
     }
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from sidecar.daemon import READERS
+from sidecar.agents.threads import READERS
 from tests.running import Running, processes_of
 
 #: Thread pools start their threads when they first need them: this many may come late. A leak has no such limit.

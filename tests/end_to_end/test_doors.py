@@ -119,7 +119,7 @@ class House:
 
     def warnings(self) -> list[tuple[Any, ...]]:
         """What tells the denials apart that were logged."""
-        lines = [json.loads(line) for line in self.daemon.log.read_text(encoding="utf-8").splitlines()]
+        lines = [json.loads(line) for line in self.daemon.logged().splitlines()]
         denials = [line for line in lines if line["event"] == "denied by scope"]
         assert {line["level"] for line in denials} <= {"warning"}
         return [tuple(line[name] for name in ("door", "channel", "chatType", "rule")) for line in denials]

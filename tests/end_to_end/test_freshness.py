@@ -114,13 +114,13 @@ def test_a_removed_note_is_gone_from_the_next_answer(daemon: Running) -> None:
 def test_2_000_notes_at_once_take_few_syncs(daemon: Running) -> None:
     """And all are searchable at the end."""
     until(lambda: is_idle(daemon))
-    before = daemon.log.read_text(encoding="utf-8").count("synced")
+    before = daemon.logged().count("synced")
     for number in range(2000):
         (memory(daemon) / f"burst-{number}.md").write_text(f"burst zebraburst{number}\n", encoding="utf-8")
     notes = len(list(memory(daemon).rglob("*.md")))
     until(lambda: daemon.call("GET", "/v1/agents/main")["documents"] == notes, deadline_s=60)
     until(lambda: is_idle(daemon))
-    assert daemon.log.read_text(encoding="utf-8").count("synced") - before <= 8
+    assert daemon.logged().count("synced") - before <= 8
     assert is_found(daemon.search("main", "zebraburst1999"), "memory/burst-1999.md")
 
 
@@ -197,4 +197,4 @@ def test_without_watches_the_status_says_so_and_notes_are_found_all_the_same(tmp
         assert codes == ["watch_polling"]
         (tmp_path / "workspace" / "memory" / "a.md").write_text("zebrapolled", encoding="utf-8")
         until(lambda: is_found(daemon.search("main", "zebrapolled"), "memory/a.md"))
-        assert daemon.log.read_text(encoding="utf-8").count('"files are polled"') == 1
+        assert daemon.logged().count('"files are polled"') == 1

@@ -247,7 +247,7 @@ def test_no_query_and_no_memory_text_is_logged(daemon: Running) -> None:
     """A log is read by more people than a memory."""
     daemon.search("main", "walnuts allergic secretquestion")
     until(lambda: b"memory_search" in daemon.log.read_bytes())
-    log = daemon.log.read_text(encoding="utf-8")
+    log = daemon.logged()
     assert "secretquestion" not in log
     assert "walnuts" not in log
 
@@ -295,5 +295,5 @@ def test_forced_syncs_are_joined_and_not_piled_up(daemon: Running) -> None:
     for _ in range(50):
         daemon.call("POST", "/v1/agents/main/sync", {"force": True})
     assert daemon.sync("main", force=True)["reports"][0]["ran"]
-    synced = daemon.log.read_text(encoding="utf-8").count('"reason":"request"')
+    synced = daemon.logged().count('"reason":"request"')
     assert synced < 25

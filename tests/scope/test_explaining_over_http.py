@@ -138,16 +138,16 @@ def test_a_wrong_body_is_refused(daemon: Running, body: dict[str, Any]) -> None:
 )
 def test_the_operator_is_let_in_and_logged(daemon: Running, asked: dict[str, str]) -> None:
     """The one key that no rule can deny leaves a trace."""
-    before = daemon.log.read_text(encoding="utf-8").count("operator at the command line")
+    before = daemon.logged().count("operator at the command line")
     daemon.search("main", "boat", **asked)
-    assert daemon.log.read_text(encoding="utf-8").count("operator at the command line") == before + 1
+    assert daemon.logged().count("operator at the command line") == before + 1
 
 
 def test_the_log_does_not_hold_the_key(daemon: Running) -> None:
     """Peers are people; and an explanation is not a denial that somebody met."""
-    before = daemon.log.read_text(encoding="utf-8").count("denied by scope")
+    before = daemon.logged().count("denied by scope")
     daemon.client.explain_scope(agent="main", sessionKey="agent:main:discord:channel:whistleblower")
-    log = daemon.log.read_text(encoding="utf-8")
+    log = daemon.logged()
     assert "/v1/scope/explain" in log
     assert "whistleblower" not in log
     assert log.count("denied by scope") == before

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from sidecar.agents import Agent
+from sidecar.agents.presence import Presence
 from sidecar.changes import Changes
 from sidecar.events import EventType
 
 
 @dataclass
 class Seen:
-    """An agent as far as it is looked at."""
+    """An agent as far as it is looked at; `broken` ones cannot be asked."""
 
     id: str = "main"
     state: str = "ready"
     notices: list[str] = field(default_factory=list)
     progress: dict[str, Any] = field(default_factory=dict)
+    broken: bool = False
+    workspace: Presence = field(default_factory=lambda: Presence(Path()))
     looks: int = 0
 
     def status(self) -> dict[str, Any]:
         """What is compared."""
         self.looks += 1
+        if self.broken:
+            raise RuntimeError
         builtin = {"progress": self.progress} if self.progress else {}
         return {
             "state": self.state,
@@ -110,18 +116,15 @@ def test_nobody_is_looked_at_unless_somebody_watches() -> None:
     assert asyncio.run(scenario()) == 0
 
 
-def test_an_agent_that_cannot_be_asked_ends_no_look() -> None:
-    """The next one may go well."""
-    agent = Seen()
-    stage = Stage(agent)
-    stage.agents[:] = [None]  # type: ignore[list-item]
-
-    async def scenario() -> None:
-        with stage.changes.watched():
-            await asyncio.sleep(0)
-            stage.agents[:] = [agent]
-            async with asyncio.timeout(30):
-                while not agent.looks:
-                    await asyncio.sleep(0.001)
-
-    asyncio.run(scenario())
+def test_an_agent_that_cannot_be_asked_hides_no_other_and_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Looks come every second. One that fails again after it went well is told again."""
+    broken, other = Seen("broken", broken=True), Seen("other")
+    stage = Stage(broken, other)
+    stage.changes.look()
+    other.state = "degraded"
+    stage.changes.look()
+    assert [told[1] for told in stage.told] == ["other"]
+    assert len(caplog.records) == 1
+    for broken.broken in (False, True):
+        stage.changes.look()
+    assert len(caplog.records) == 2

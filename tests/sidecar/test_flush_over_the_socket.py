@@ -44,7 +44,7 @@ def test_a_flush_is_asked_for_once_through_a_kill_and_a_restart(tmp_path: Path) 
         assert flush(daemon, compactionCount=3)["flush"] is True
         (ledger,) = tmp_path.glob("state/agents/*/flushes.sqlite")
         assert ledger.stat().st_mode & 0o777 == 0o600
-        log = daemon.log.read_text(encoding="utf-8")
+        log = daemon.logged()
     assert "already_flushed" in log
     assert "agent:main:main" not in log
 

@@ -123,7 +123,7 @@ def _fallen(agent: Agent, reply: Mapping[str, Any], fallen: Mapping[str, Any]) -
 async def _read(agent: Agent, note: Located, key: str, daemon: DaemonView) -> list[Finding]:
     request = reading.ReadRequest(path=note.path, lines=1, session_key=key)
     try:
-        reply = await reading.get(agent, request, daemon.files)
+        reply = await reading.get(agent, request, agent.threads.files)
     except (OSError, PathNotAllowedError) as error:
         why = getattr(error, "strerror", None) or type(error).__name__
         return [Code.READ_FAILS.found(f"{agent.id}: {note.path}: {why}", path=note.file)]

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from backends.base import BackendError, Notice, SyncReport, SyncRequest
-from sidecar.agents import Agent
+from sidecar.agents import Agent, look_at
 from sidecar.gateway.asked import agent_of, body_of
 from sidecar.gateway.bodies import SyncBody, flag, parse
 from sidecar.gateway.errors import Code, GatewayError, json_response
@@ -40,6 +40,7 @@ async def agent_status(daemon: DaemonView, request: Request) -> Response:
 
 async def statuses(daemon: DaemonView, agents: Sequence[Agent], request: Request) -> list[dict[str, Any]]:
     """The agents' statuses; with `deep` each agent's embedding providers are tried, all at once."""
+    await look_at(agent.workspace for agent in agents)
     if not flag(request, "deep"):
         return [agent.status() for agent in agents]
     asked = (daemon.prober.probe(agent.builtin.providers if agent.builtin else ()) for agent in agents)

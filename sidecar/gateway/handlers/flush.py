@@ -27,7 +27,7 @@ async def memory_flush(daemon: DaemonView, request: Request) -> Response:
     )
     place = flush.Place(access=body.workspace_access, sandboxed=body.sandboxed)
     with request.state.places.taken(), disk_deadline():
-        reply = await flush.decide(agent, _session(body), size, place, daemon.settings, daemon.files)
+        reply = await flush.decide(agent, _session(body), size, place, daemon.settings, agent.threads.files)
     request.state.fields.update(agent=agent.id, flush=reply["flush"], reason=reply["reason"])
     return json_response(reply)
 
@@ -37,7 +37,7 @@ async def result(daemon: DaemonView, request: Request) -> Response:
     agent = agent_of(daemon, request)
     body = parse(FlushResultBody, await body_of(request))
     with request.state.places.taken(), disk_deadline():
-        reply = await flush.report(agent, _session(body), Result(body.result), daemon.files)
+        reply = await flush.report(agent, _session(body), Result(body.result), agent.threads.files)
     request.state.fields.update(agent=agent.id, result=body.result, state=reply["state"])
     return json_response(reply)
 

@@ -66,7 +66,7 @@ async def memory_get(daemon: DaemonView, request: Request) -> Response:
         sandboxed=body.is_sandboxed,
     )
     with request.state.places.taken(), _reading_errors():
-        reply = await reading.get(agent, asked, daemon.files)
+        reply = await reading.get(agent, asked, agent.threads.files)
     request.state.fields.update(facts(reply))
     return json_response(reply)
 
@@ -77,7 +77,9 @@ async def session_start(daemon: DaemonView, request: Request) -> Response:
     body = parse(SessionStartBody, await body_of(request))
     request.state.fields.update(agent=agent.id)
     with request.state.places.taken(), disk_deadline():
-        reply = await starting.start(agent, body.session_key, body.parent_session_key, daemon.settings, daemon.files)
+        reply = await starting.start(
+            agent, body.session_key, body.parent_session_key, daemon.settings, agent.threads.files
+        )
     return json_response(reply)
 
 
@@ -89,7 +91,7 @@ async def triggers(daemon: DaemonView, request: Request) -> Response:
         message=body.message, session_key=body.session_key, parent_session_key=body.parent_session_key
     )
     with request.state.places.taken(), disk_deadline():
-        reply = await recalling.recall(agent, asked, daemon.files)
+        reply = await recalling.recall(agent, asked, agent.threads.files)
     request.state.fields.update(agent=agent.id, **facts(reply))
     return json_response({**reply, "requestId": request.state.request_id})
 

@@ -16,7 +16,7 @@ async def metrics(daemon: DaemonView, request: Request) -> Response:
 
     OpenMetrics where `Accept` asks for it, else the older text form. docs/metrics.md names every metric.
     """
-    text, media_type = await scrape(daemon, request.headers.get("accept", ""), daemon.files)
+    text, media_type = await scrape(daemon, request.headers.get("accept", ""))
     return Response(text, headers={"content-type": media_type})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import string
 import time
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -188,3 +189,24 @@ def test_reading_hostile_output_takes_time_in_proportion(piece: str, stream: str
     small = 60_000 // len(piece)
     # Four times as much may take eight times as long (caches, collections); a quadratic reader takes sixteen.
     assert took_s(small * 4) <= 8 * took_s(small) + 0.05
+
+
+@pytest.mark.parametrize(
+    "line", [b"[flood] words and words\n", b"\n", b'{"a": 1}\n'], ids=["words", "blank", "objects"]
+)
+def test_megabytes_of_noise_are_read_within_a_few_times_their_size(line: bytes) -> None:
+    """The daemon keeps for ever what it once needed; each line as an object of its own takes ten times the room."""
+    noise = line * (2**20 // len(line))
+    tracemalloc.start()
+    try:
+        assert read(done(noise)).failure is not None
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak_bytes < 3 * len(noise)
+
+
+def test_a_row_is_one_line_whatever_its_title_holds() -> None:
+    """JSON may hold a line separator of Unicode as it is."""
+    row = json.dumps({**ROWS[0], "title": "a\u2028b"}, ensure_ascii=False)
+    assert rows_in(f"{row}\n{row}\n") == ONE * 2

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -117,6 +117,17 @@ def test_a_log_that_is_gone_says_which(run: Run, file: Path) -> None:
     result = run("logs", "--json")
     assert (result.exit_code, json.loads(result.stdout)["error"]["code"]) == (1, "no_log")
     assert str(file) in result.stdout
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["fifo", "folder"])
+def test_what_stands_in_the_place_of_a_log_is_no_log(run: Run, file: Path, make: Callable[[Path], None]) -> None:
+    """To open a FIFO would wait for whoever writes into it."""
+    make(file)
+    result = run("logs")
+    assert result.exit_code == 1
+    assert str(file) in result.stderr
+    file.with_name("sidecar.log.1").write_text(line("older"), encoding="utf-8")
+    assert shown(run) == ["info older"]
 
 
 def test_a_daemon_in_a_terminal_is_said_to_log_there(run: Run, tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -104,3 +106,36 @@ def test_a_locale_that_cannot_spell_the_memory_is_no_accident(environ: dict[str,
     done = probe(environ | {"PYTHONIOENCODING": "ascii"}, "search", "x")
     assert done.returncode == 0
     assert "\\u6e2f" in done.stdout
+
+
+@pytest.mark.parametrize("args", ["search", "search x --bogus", "nosuch", "config nosuch", "search x -n 0"])
+def test_wrong_usage_is_json_where_json_is_wanted(run: Run, args: str) -> None:
+    """A program that reads the answer gets one."""
+    done = run(*args.split(), "--json")
+    error = json.loads(done.stdout)["error"]
+    assert (done.exit_code, error["code"], done.stderr) == (2, "usage", "")
+    assert error["hint"].endswith("--help")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("args", ["version", "--help", "doctor --json"])
+def test_a_full_disk_behind_standard_output_is_told_in_one_line(environ: dict[str, str], args: str) -> None:
+    """`qmd-sidecar config show > file`."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "sidecar", *args.split()],
+            env=environ,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            timeout=60,
+        )
+    assert (done.returncode, done.stderr) == (1, "error: No space left on device\n")
+
+
+@pytest.mark.parametrize("args", ["version", "doctor"])
+def test_a_closed_standard_output_is_no_crash(environ: dict[str, str], args: str) -> None:
+    """`qmd-sidecar doctor >&-`: the exit code is all that is asked for."""
+    script = f'exec "{sys.executable}" -m sidecar {args} >&-'
+    done = subprocess.run(["/bin/sh", "-c", script], env=environ, stderr=subprocess.PIPE, encoding="utf-8", timeout=60)
+    assert "Traceback" not in done.stderr

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import resource
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -103,6 +105,38 @@ def test_a_pipe_that_nobody_reads_costs_lines_and_no_waiting(tmp_path: Path) -> 
     assert numbers == [str(number) for number in range(len(numbers))]
     assert lost["lines"] == 100 - len(numbers)
     assert told[-1]["event"] == "after"
+
+
+class Kept:
+    """A sink in memory; `wakes` is how often its thread had to wait for something, known at its end."""
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+        self.wakes = 0
+
+    def write(self, line: bytes) -> None:
+        """Keep it."""
+        self.lines.append(line)
+
+    def reopen(self) -> None:
+        """Nothing: it has no name."""
+
+    def close(self) -> None:
+        """Count."""
+        self.wakes = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+
+
+@pytest.mark.skipif(not hasattr(resource, "RUSAGE_THREAD"), reason="counted by Linux alone")
+def test_lines_that_come_one_by_one_do_not_each_wake_the_thread_that_writes() -> None:
+    """Whoever answers requests would take turns with it."""
+    sink = Kept()
+    pipe = Pipe("kept", sink, as_json)
+    for number in range(400):
+        pipe.put(20, {"event": str(number)})
+        time.sleep(0.0005)
+    pipe.close()
+    assert [json.loads(line)["event"] for line in sink.lines] == [str(number) for number in range(400)]
+    assert sink.wakes < 100
 
 
 def test_closing_does_not_wait_for_a_reader_that_never_reads() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import logging
 import signal
 import subprocess
@@ -15,6 +16,8 @@ from typing import Any, Self
 import pytest
 
 from sidecar.logs.crashes import loop_crashed
+from sidecar.logs.entry import as_json, parsed
+from sidecar.logs.redaction import LazyRedactor
 from tests.running import until
 from tests.sidecar.logs.writing import events, lines, log, settings, tell, written
 
@@ -60,6 +63,26 @@ def test_the_operators_patterns_hold_in_the_log(tmp_path: Path) -> None:
     assert second["detail"] == "PRJ-[redacted:custom]"
     assert second["time"].startswith("20")
     assert first["event"] == "synced"
+
+
+def test_what_was_no_secret_is_one_under_other_rules() -> None:
+    """Short texts that were looked at before are not looked at again, until the rules change."""
+    redact = LazyRedactor()
+    assert [redact("PRJ-77"), redact("PRJ-77")] == ["PRJ-77"] * 2
+    redact.become(["PRJ-[0-9]+"], [])
+    assert redact("PRJ-77") == "[redacted:custom]"
+
+
+@pytest.mark.parametrize("odd", ["\ud800", 2**70, {1: "one"}, Path("x")], ids=["surrogate", "large", "key", "path"])
+def test_a_field_of_any_kind_has_its_line(odd: object) -> None:
+    """A log that refuses what it is told hides why."""
+    assert set(json.loads(as_json({"event": "e", "field": odd}))) == {"event", "field"}
+
+
+@pytest.mark.parametrize("line", ["null", "[1]", "junk", '{"a":' + "[" * 100_000], ids=["null", "list", "junk", "deep"])
+def test_a_line_that_is_no_entry_is_shown_as_it_is(line: str) -> None:
+    """What another program wrote into the file ends no `logs`."""
+    assert parsed(line) == {"event": line}
 
 
 def test_a_traceback_says_where_and_what_kind_but_never_what_it_quotes(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,12 +44,7 @@ class Sources:
 
 def text_of(sources: Sources, accept: str = "") -> tuple[str, str]:
     """What a scraper reads, and the media type."""
-
-    async def scraped() -> tuple[bytes, str]:
-        with ThreadPoolExecutor(1) as pool:
-            return await scrape(sources, accept, pool)
-
-    text, media = asyncio.run(scraped())
+    text, media = asyncio.run(scrape(sources, accept))
     return text.decode(), media
 
 
