@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,26 +78,24 @@ class House:
     async def _run(self, scenario: Callable[[Reloading, Unwatched], Awaitable[None]]) -> None:
         environ = {"HOME": str(self.folder), "XDG_RUNTIME_DIR": str(self.folder)}
         worker, settings = Worker(), self.load()
-        with ThreadPoolExecutor(1) as pool:
-            shared = Shared(
-                writer=worker,
-                pool=pool,
-                governor=Governor.of_this_machine(environ),
-                residents=ResidentPool(),
-                environ=environ,
-                publish=unheard,
-            )
-            watches = Unwatched(self.fleet)
-            assembly = self.assembly(shared, worker, Scheduler())
-            reloading = Reloading(Configured(settings, self.load, environ=environ), self.fleet, assembly, watches)
-            reloading.begin()
-            try:
-                async with asyncio.timeout(30):
-                    await scenario(reloading, watches)
-            finally:
-                await self.fleet.close()
-                await reloading.close()
-                await worker.close()
+        shared = Shared(
+            writer=worker,
+            governor=Governor.of_this_machine(environ),
+            residents=ResidentPool(),
+            environ=environ,
+            publish=unheard,
+        )
+        watches = Unwatched(self.fleet)
+        assembly = self.assembly(shared, worker, Scheduler())
+        reloading = Reloading(Configured(settings, self.load, environ=environ), self.fleet, assembly, watches)
+        reloading.begin()
+        try:
+            async with asyncio.timeout(30):
+                await scenario(reloading, watches)
+        finally:
+            await self.fleet.close()
+            await reloading.close()
+            await worker.close()
 
 
 def test_an_agent_that_joins_begins_from_its_first_moment(tmp_path: Path) -> None:
