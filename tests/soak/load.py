@@ -53,9 +53,16 @@ class Load:
         until(lambda: all(self._is_current(name) for name in names), deadline_s=SETTLING_S, what="rest")
 
     def _is_current(self, agent: str) -> bool:
-        self.daemon.sync(agent)
+        if self._failures(agent):
+            # After many failures the pause is longer than anybody wants to wait here.
+            self.daemon.sync(agent, force=True)
+        else:
+            self.daemon.sync(agent)
+        return not self._failures(agent)
+
+    def _failures(self, agent: str) -> int:
         engines = self.daemon.call("GET", f"/v1/agents/{agent}/status")["engines"]
-        return not engines.get("qmd", {}).get("lastUpdate", {}).get("failures")
+        return int(engines.get("qmd", {}).get("lastUpdate", {}).get("failures") or 0)
 
     def ask(self, draw: random.Random) -> None:
         """Ask one thing of one agent."""
