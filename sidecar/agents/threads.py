@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-READERS = 4
+#: More gain nothing: most of a search holds the interpreter's lock, and each keeps an open index.
+READERS = 2
 FILE_READERS = 2
 #: How the names of the threads begin.
 NAMES = ("reader", "file-reader")
