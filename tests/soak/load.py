@@ -45,7 +45,11 @@ class Load:
         return [agent["id"] for agent in self.config["agents"]["list"][:-1]]
 
     def settle(self) -> None:
-        """Have every agent back, and everything that was changed taken up, also by engines that failed to."""
+        """Have every agent back, and everything that was changed taken up, also by engines that failed to.
+
+        The intervals of rest are those that nobody configured: a look at an index costs a page each time.
+        """
+        self.config["memory"]["qmd"]["update"].pop("interval", None)
         everybody = self.config["agents"]["list"]
         self._configure(everybody)
         self.daemon.call("POST", "/v1/reload", {})
