@@ -104,10 +104,11 @@ qmd: .qmd/.ready .qmd/minilm.gguf
 mcp-inspector:
 	@npm install --prefix .inspector --no-audit --no-fund --loglevel=error @modelcontextprotocol/inspector@2
 
-.openclaw/.ready: tests/openclaw/package.json
+# OpenClaw refuses an older Node while it is installed, too.
+.openclaw/.ready: tests/openclaw/package.json | .qmd/.ready
 	@if command -v npm >/dev/null 2>&1; then \
 	  mkdir -p .openclaw && cp tests/openclaw/package.json .openclaw/ && \
-	  npm install --prefix .openclaw --no-audit --no-fund --loglevel=error && touch $@; \
+	  PATH="$(CURDIR)/.qmd/node_modules/.bin:$$PATH" npm install --prefix .openclaw --no-audit --no-fund --loglevel=error && touch $@; \
 	else echo "npm is missing: the tests with the real OpenClaw will be skipped" >&2; fi
 
 # A real embedding model, made from a wheel, since the hub that qmd would ask may be out of reach.
