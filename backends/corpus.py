@@ -15,13 +15,11 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, TypeAlias
 
-from wcmatch import glob
-
 from backends.media import kind_of
+from backends.patterns import is_literal, matcher, unescape
 from backends.presence import is_folder
 
 #: Folders that QMD and every sensible indexer leave alone; both engines skip the same ones.
@@ -365,37 +363,6 @@ def refuse_utf16(beginning: bytes) -> None:
     """Raise `OSError` (`EILSEQ`) for the first bytes of a file that says it is UTF-16."""
     if beginning.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise OSError(errno.EILSEQ, "it is UTF-16; save it as UTF-8")
-
-
-_MAGIC = re.compile(r"(?<!\\)[*?\[{]")
-
-
-def is_literal(pattern: str) -> bool:
-    """Whether a pattern names exactly one path."""
-    return _MAGIC.search(pattern) is None
-
-
-def literal(relative: str) -> str:
-    """The pattern that matches exactly `relative`."""
-    return glob.escape(relative, unix=True)
-
-
-def unescape(pattern: str) -> str:
-    """The path that a literal pattern names."""
-    return re.sub(r"\\(.)", r"\1", pattern)
-
-
-@lru_cache(maxsize=512)
-def matcher(pattern: str) -> Callable[[str], bool]:
-    """Whether a `/`-separated path matches a glob: `**` any folders, `*` and `?` inside one name, `[..]`, `{a,b}`."""
-    if any_folder := _ANY_FOLDER.fullmatch(pattern):
-        # The usual pattern, at a tenth of the cost.
-        ending = any_folder[1]
-        return lambda path: path.endswith(ending)
-    return glob.compile(pattern, flags=glob.GLOBSTAR | glob.BRACE | glob.DOTGLOB | glob.FORCEUNIX).match
-
-
-_ANY_FOLDER = re.compile(r"\*\*/\*(\.\w+)", re.ASCII)
 
 
 def split_lines(text: str) -> list[str]:

@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from backends.corpus import IGNORED_FOLDERS, Corpus, Root, is_literal, matcher
+from backends.corpus import IGNORED_FOLDERS, Corpus, Root
+from backends.patterns import is_literal, matcher
 
 #: Entries that are looked at in ignored folders of one corpus: `node_modules` may hold a hundred thousand.
 _MOST_LOOKED_AT = 2_000

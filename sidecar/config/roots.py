@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from backends.base import Notice
-from backends.corpus import Corpus, Kind, Root, is_plain, literal
+from backends.corpus import Corpus, Kind, Root, is_plain
 from backends.media import KINDS, kind_of
+from backends.patterns import literal
 from backends.presence import is_file, is_there
 from sidecar.config.settings import AgentSettings, Settings
 from sidecar.config.variables import expand

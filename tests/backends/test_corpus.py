@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wcmatch import glob
 
-from backends.corpus import Corpus, Kind, Located, Root, is_plain, literal, matcher, open_regular, read_text
+from backends.corpus import Corpus, Kind, Located, Root, is_plain, open_regular, read_text
+from backends.patterns import literal, matcher
 
 PATHS = st.text(alphabet="aM./~:\\\n\0é*[]{}\udc80", max_size=12)
 

@@ -68,7 +68,7 @@ def test_a_held_root_is_searched_and_let_go(tmp_path: Path, environ: dict[str, s
 @pytest.mark.parametrize("name", ["笔记 notes", "Ünïcode-Ноты", "a,b {c} [d]"])
 def test_names_in_any_script_are_indexed_and_read_back(tmp_path: Path, environ: dict[str, str], name: str) -> None:
     """Folders and files: glob characters, commas and scripts, also as the pattern of one file."""
-    from backends.corpus import literal
+    from backends.patterns import literal
 
     write(tmp_path / "ws", {f"memory/{name}/{name}.md": "The heron nests here.\n", "MEMORY.md": "x\n"})
     write(tmp_path / name, {f"{name}.md": "The stork nests here.\n", "other.md": "Nothing of ours.\n"})
