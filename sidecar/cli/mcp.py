@@ -64,15 +64,8 @@ def mcp(
 
     way = functools.partial(connect, config, state_dir, socket, timeout_s=DEADLINE_S)
     if start_daemon:
-        command = [
-            sys.executable,
-            "-m",
-            "sidecar",
-            "run",
-            "--log-level",
-            "warning",
-            *_placed(config, state_dir, socket),
-        ]
+        command = [sys.executable, "-m", "sidecar", "run", "--log-level", "warning"]
+        command += _placed(config, state_dir, socket)
         folder = (state_dir or places.state_dir(os.environ, config=config)) / "log"
         server.run(Asker(Starting(way, command, folder), agent, session_key))
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,22 +15,6 @@ pytestmark = needs_node
 
 #: 2026-11-30, a quarter past ten in the evening UTC: on Kiritimati it is the first of December.
 EVENING_MS = 1_796_076_900_000
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A daemon with two notes."""
-    folder = tmp_path_factory.mktemp("runtime")
-    with running(folder, memory_of(folder)) as daemon:
-        daemon.sync("main")
-        yield daemon
-
-
-@pytest.fixture(scope="module")
-def asked(daemon: Running) -> Iterator[Plugin]:
-    """A plugin that asks this daemon."""
-    with plugin(socketPath=str(daemon.client.path)) as asked:
-        yield asked
 
 
 def test_a_search_of_the_host_is_the_operators_and_its_hits_have_the_hosts_shape(asked: Plugin) -> None:

@@ -3,38 +3,20 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.openclaw.node import needs_node
-from tests.openclaw.notes import memory_of
 from tests.openclaw.plugin import DIRECT, Plugin, ThrownError, plugin
-from tests.running import Running, running, until
+from tests.running import Running, until
 
 pytestmark = needs_node
 
 GROUP = {**DIRECT, "sessionKey": "agent:main:telegram:group:-1001"}
 SUBAGENT = {**DIRECT, "sessionKey": "agent:main:subagent:6f2b8a70"}
 QUESTION = "when does the boat leave?"
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A daemon with two notes."""
-    folder = tmp_path_factory.mktemp("tools")
-    with running(folder, memory_of(folder)) as daemon:
-        daemon.sync("main")
-        yield daemon
-
-
-@pytest.fixture(scope="module")
-def asked(daemon: Running) -> Iterator[Plugin]:
-    """A plugin that asks this daemon."""
-    with plugin(socketPath=str(daemon.client.path)) as asked:
-        yield asked
 
 
 def test_a_search_answers_with_the_fields_of_the_hosts_own_tool(asked: Plugin) -> None:

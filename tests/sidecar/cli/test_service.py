@@ -11,7 +11,7 @@ import pytest
 
 from tests.sidecar.cli.conftest import Run
 from tests.sidecar.cli.fake_daemon import FakeDaemon
-from tests.sidecar.service.managers import FakeManagers
+from tests.sidecar.service.fake_managers import FakeManagers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks for systemd")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.service.invocation import Invocation
-from tests.sidecar.service.managers import FakeManagers
+from tests.sidecar.service.fake_managers import FakeManagers
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from sidecar.service.files import PROPERTY_LIST, shipped
 from sidecar.service.invocation import Invocation
 from sidecar.service.launchd import Launchd
 from sidecar.service.managing import ServiceError, install, uninstall
-from tests.sidecar.service.managers import FakeManagers
+from tests.sidecar.service.fake_managers import FakeManagers
 
 SERVICE = "gui/501/ai.qmd-sidecar"
 

@@ -12,7 +12,7 @@ from sidecar.service.files import SOCKET_UNIT, SYSTEM_UNIT, USER_UNIT, shipped
 from sidecar.service.invocation import Invocation
 from sidecar.service.managing import ServiceError, install, uninstall
 from sidecar.service.systemd import Systemd, drop_in_of, quoted
-from tests.sidecar.service.managers import FakeManagers
+from tests.sidecar.service.fake_managers import FakeManagers
 
 ANALYZE = shutil.which("systemd-analyze")
 needs_analyze = pytest.mark.skipif(ANALYZE is None, reason="systemd-analyze is not here")
