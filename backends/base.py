@@ -176,6 +176,10 @@ class BackendError(Exception):
         self.message = message
         self.hint = hint
 
+    def to_keep(self) -> BackendError:
+        """The same without its traceback, which holds every frame that it passed, and whatever these hold."""
+        return BackendError(self.failure, self.message, hint=self.hint, code=self.code)
+
 
 def disk_full() -> BackendError:
     """What to say when there is no room to write: what is indexed stays, and is found."""

@@ -264,7 +264,7 @@ class BuiltinBackend:
         try:
             report = await self._writer.index(self._job(request), self._heard)
         except BackendError as error:
-            self._sync_error = error
+            self._sync_error = error.to_keep()
             await self._look()
             raise
         finally:

@@ -156,7 +156,7 @@ class ResidentPool:
             place.failures = 0
         pause_s = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2 ** (place.failures - 1)) if place.failures else 0.0
         place.failures = min(place.failures + 1, 16)
-        place.not_before, place.why = self._clock() + pause_s, why
+        place.not_before, place.why = self._clock() + pause_s, why and why.to_keep()
         if place.failures == 1:
             log.warning("resident lost", extra={"fields": {"reason": why.failure if why else "died"}})
 

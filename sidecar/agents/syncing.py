@@ -244,7 +244,7 @@ class Syncing:
             report = await engine.sync(request)
             unindexed.drop()
         except BackendError as error:
-            self._last[name] = LastSync(self._wall(), error=error)
+            self._last[name] = LastSync(self._wall(), error=error.to_keep())
             # State changes are news, repetitions are not.
             if before is None or before.failure is not error.failure:
                 self._tell_failed(name, error)

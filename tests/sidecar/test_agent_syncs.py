@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import weakref
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -232,3 +234,23 @@ def test_a_clock_that_is_set_back_makes_no_pause_longer() -> None:
         await syncing.stop(grace_s=1)
 
     asyncio.run(scenario())
+
+
+def test_a_sync_that_keeps_failing_keeps_nothing_of_its_failures(tmp_path: Path) -> None:
+    """What is told of the last one is all that is left: an error holds its frames, and theirs the error before."""
+
+    async def scenario(agent: Agent, engine: Engine) -> None:
+        engine.go_on.set()
+        raised: list[weakref.ref[BackendError]] = []
+        for _ in range(5):
+            engine.error = BackendError(Failure.LOCKED, "it is locked", hint="unlock it")
+            raised.append(weakref.ref(engine.error))
+            await agent.syncs.run("builtin", "test")
+            engine.error = None
+        assert [notice.code for notice in agent.notices_about("builtin")] == ["sync_failed"]
+        # Of the last one, the loop may still hold the task.
+        await asyncio.sleep(0)
+        gc.collect()
+        assert [error() for error in raised[:-1]] == [None] * 4
+
+    run(tmp_path, scenario)
